@@ -1,0 +1,4 @@
+/** Types, codecs and versions that several rooms share. No I/O. */
+export * from './assert.ts';
+export * from './ballot.ts';
+export * from './roles.ts';

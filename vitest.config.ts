@@ -1,0 +1,42 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const room = (name: string) => fileURLToPath(new URL(`./src/${name}/index.ts`, import.meta.url));
+
+/** Two kinds of tests: most share worker threads; those that start processes run alone, one file at a time. */
+export default defineConfig({
+  resolve: {
+    alias: {
+      'baton/caspaxos': room('caspaxos'),
+      'baton/check': room('check'),
+      'baton/protocol': room('protocol'),
+    },
+  },
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: ['**/*.process.test.ts', '**/node_modules/**', 'build/**'],
+          pool: 'threads',
+          isolate: false,
+          testTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'process',
+          include: ['src/**/*.process.test.ts', 'test/**/*.process.test.ts'],
+          exclude: ['**/node_modules/**', 'build/**'],
+          pool: 'forks',
+          fileParallelism: false,
+          testTimeout: 300_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
