@@ -1,1 +1,23 @@
+/** CASPaxos: a register that changes by compare-and-swap and lives on several independent acceptors. */
+export type { Acceptor, AcceptorDescription } from './acceptors.ts';
+export { Cluster, type ClusterEvents, type ClusterOptions, openCluster } from './cluster.ts';
 export * from './core/index.ts';
+export type { ClusterCounters, ClusterLatencies } from './counters.ts';
+export { type Editor, reject, Rejection } from './editing.ts';
+export { CasPaxosError, ERROR_CODES, type ErrorCode, type FailedOutcome } from './errors.ts';
+export type { AcceptorStatus } from './membership.ts';
+export { openAcceptor } from './open-acceptor.ts';
+export * from './outcomes.ts';
+export { DiskAcceptor, type DiskAcceptorOptions } from './service/disk-acceptor.ts';
+export { AcceptorServer, type AcceptorServerOptions } from './service/server.ts';
+export { LmdbStore } from './stores/lmdb.ts';
+export { MemoryStore } from './stores/memory.ts';
+export { StoreAcceptor } from './stores/store-acceptor.ts';
+export type {
+  AcceptorStore,
+  ConditionalWrite,
+  StoredDocument,
+  StoreVersion,
+  WriteResult,
+} from './stores/store.ts';
+export type { WatchOptions } from './watch.ts';

@@ -1,1 +1,20 @@
-export {};
+#!/usr/bin/env node
+/** The `baton` command. Each subcommand is a file of its own; errors are one line with their code. */
+import { Command } from 'commander';
+import { acceptorCommand } from './acceptor.ts';
+import { reportError } from './errors.ts';
+import { version } from './version.ts';
+
+const program = new Command('baton')
+  .description(
+    'Per-partition automatic failover for single-writer data, and the CASPaxos registers under it.',
+  )
+  .version(version())
+  .showHelpAfterError('(baton --help shows the commands)')
+  .addCommand(acceptorCommand());
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  reportError(error);
+}

@@ -2,3 +2,4 @@
 export * from './assert.ts';
 export * from './ballot.ts';
 export * from './roles.ts';
+export * from './histogram.ts';

@@ -1,0 +1,119 @@
+/**
+ * The way to one acceptor: messages of many registers share a request (rule 10). What is sent during one turn of the
+ * event loop goes out together; while as many batches are under way as the acceptor can use, the next one grows. Every
+ * message is answered exactly once, if only with `failed`: a proposer never waits for an acceptor that is gone.
+ */
+import type { Acceptor } from './acceptors.ts';
+import type { FailedReply, RegisterReply, RegisterRequest } from './core/index.ts';
+import { asCasPaxosError, CasPaxosError } from './errors.ts';
+
+export interface BatcherOptions {
+  readonly timeoutMs: number;
+  /** Beyond this many messages waiting, further ones fail at once. */
+  readonly maxWaiting: number;
+  readonly onBatch: (messages: number) => void;
+  readonly onFailure: (error: CasPaxosError) => void;
+  readonly onSuccess: () => void;
+}
+
+const MAX_BATCH_MESSAGES = 2000;
+/** In UTF-16 units; at three bytes each still below the service's limit for a request. */
+const MAX_BATCH_LENGTH = 1024 * 1024;
+const MESSAGE_OVERHEAD = 64;
+
+export class Batcher {
+  readonly acceptor: Acceptor;
+  readonly #index: number;
+  readonly #options: BatcherOptions;
+  #requests: RegisterRequest[] = [];
+  #callbacks: ((reply: RegisterReply) => void)[] = [];
+  #underWay = 0;
+  #scheduled = false;
+
+  constructor(acceptor: Acceptor, index: number, options: BatcherOptions) {
+    this.acceptor = acceptor;
+    this.#index = index;
+    this.#options = options;
+  }
+
+  send(request: RegisterRequest, callback: (reply: RegisterReply) => void): void {
+    if (this.#requests.length >= this.#options.maxWaiting) {
+      const error = new CasPaxosError(
+        'OVERLOADED',
+        `Too many messages wait for acceptor ${this.acceptor.url}.`,
+      );
+      queueMicrotask(() => callback(this.#failed(error)));
+      return;
+    }
+    this.#requests.push(request);
+    this.#callbacks.push(callback);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    while (this.#requests.length > 0 && this.#underWay < this.acceptor.concurrency) {
+      const size = this.#nextBatchSize();
+      const requests = size === this.#requests.length ? this.#requests : this.#requests.slice(0, size);
+      const callbacks = size === this.#callbacks.length ? this.#callbacks : this.#callbacks.slice(0, size);
+      this.#requests = size === this.#requests.length ? [] : this.#requests.slice(size);
+      this.#callbacks = size === this.#callbacks.length ? [] : this.#callbacks.slice(size);
+      this.#underWay += 1;
+      this.#options.onBatch(size);
+      void this.#send(requests, callbacks);
+    }
+  }
+
+  async #send(
+    requests: readonly RegisterRequest[],
+    callbacks: readonly ((reply: RegisterReply) => void)[],
+  ): Promise<void> {
+    let replies: readonly RegisterReply[];
+    try {
+      replies = await this.#withTimeout(this.acceptor.handle(requests, this.#index));
+      this.#options.onSuccess();
+    } catch (error) {
+      const failure = asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${this.acceptor.url}`);
+      this.#options.onFailure(failure);
+      const failed = this.#failed(failure);
+      replies = requests.map(() => failed);
+    }
+    this.#underWay -= 1;
+    for (let at = 0; at < callbacks.length; at += 1) callbacks[at]!(replies[at]!);
+    this.#flush();
+  }
+
+  #withTimeout<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        const { timeoutMs } = this.#options;
+        reject(
+          new CasPaxosError(
+            'TIMED_OUT',
+            `Acceptor ${this.acceptor.url} did not answer within ${timeoutMs} ms.`,
+          ),
+        );
+      }, this.#options.timeoutMs);
+      work.then(resolve, reject).finally(() => clearTimeout(timer));
+    });
+  }
+
+  #nextBatchSize(): number {
+    let length = 0;
+    const most = Math.min(this.#requests.length, MAX_BATCH_MESSAGES);
+    for (let at = 0; at < most; at += 1) {
+      const { key, message } = this.#requests[at]!;
+      length += MESSAGE_OVERHEAD + key.length + (message.type === '2a' ? message.value.length : 0);
+      if (length > MAX_BATCH_LENGTH && at > 0) return at;
+    }
+    return most;
+  }
+
+  #failed({ code, message }: CasPaxosError): FailedReply {
+    return { type: 'failed', acceptor: this.#index, code, message };
+  }
+}

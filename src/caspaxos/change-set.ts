@@ -1,0 +1,181 @@
+/**
+ * Changing the set of acceptors while everything runs (rule 9), as `core/configuration.ts` lays it out:
+ *
+ *   1. decide set n+1, "old and new together", in the configuration's own register;
+ *   2. make it known to so many of the old acceptors that no quorum of them is left to proposers of set n;
+ *   3. list the registers of exactly those acceptors, and rewrite every one under both sets;
+ *   4. decide set n+2, the new acceptors alone, and make it known.
+ *
+ * Whoever runs it may die at any point. The next call, from anywhere, finds the unfinished change and finishes it first.
+ */
+import type { Acceptor } from './acceptors.ts';
+import {
+  type AcceptorMember,
+  type AcceptorSet,
+  blocks,
+  type Configuration,
+  joint,
+  maskOf,
+  membersOf,
+  quorumsOfSet,
+  settled,
+} from './core/index.ts';
+import { CasPaxosError } from './errors.ts';
+import { checkQuorums, checkUrls, describe, type Membership } from './membership.ts';
+import { RESERVED_PREFIX } from './values.ts';
+
+export const CONFIGURATION_KEY = `${RESERVED_PREFIX}configuration`;
+
+export interface SetChange {
+  readonly membership: Membership;
+  readonly urls: readonly string[];
+  readonly quorums: { readonly phase1: number; readonly phase2: number } | undefined;
+  readonly rewrite: (key: string) => Promise<void>;
+  /** Changes the configuration's register; the editor returns what it was given to leave it. */
+  readonly editConfiguration: (
+    edit: (known: Configuration | undefined) => Configuration,
+  ) => Promise<Configuration>;
+}
+
+const REWRITES_AT_ONCE = 256;
+const LIST_PAGE = 1000;
+
+export async function changeSet(change: SetChange): Promise<void> {
+  const { membership, urls, quorums, editConfiguration } = change;
+  checkUrls(urls);
+  await membership.refresh();
+  const installed = membership.configuration;
+  const decided = await editConfiguration((known) => newer(known, installed));
+  const current =
+    decided.previous === undefined ? await bringIntoForce(change, decided) : await finish(change, decided);
+
+  const next: AcceptorSet = {
+    acceptors: await resolve(membership, current, urls),
+    ...(quorums && { quorums }),
+  };
+  if (sameMembers(next, current)) return;
+  const wanted = joint(current, next);
+  checkQuorums(wanted);
+  const agreed = await editConfiguration((known) =>
+    newer(known, current).number === current.number ? wanted : known!,
+  );
+  await finish(change, agreed);
+  if (sameMembers(next, agreed)) return;
+  throw new CasPaxosError(
+    'SET_CHANGE_FAILED',
+    'Somebody else changed the set of acceptors at the same time. Look, and try again.',
+  );
+}
+
+/** From a decided set n+1 to set n+2 in force. Each step may have been done before. */
+async function finish(change: SetChange, both: Configuration): Promise<Configuration> {
+  const { membership, rewrite, editConfiguration } = change;
+  if (both.previous === undefined) return bringIntoForce(change, both);
+  const aware = await announce(membership, both);
+  const keys = await listAll(membership, aware);
+  await inParallel([...keys], REWRITES_AT_ONCE, rewrite);
+  const alone = settled(both);
+  const decided = await editConfiguration((known) =>
+    newer(known, both).number === both.number ? alone : known!,
+  );
+  return bringIntoForce(change, decided, both);
+}
+
+/** Step 2. Returns the old acceptors that know. */
+async function announce(membership: Membership, both: Configuration): Promise<readonly AcceptorMember[]> {
+  membership.adopt(both);
+  const members = membersOf(both);
+  const installed = await membership.install(both, members);
+  const old = quorumsOfSet(both.previous!, members);
+  if (!old.isPhase1Quorum(installed) || !blocks(old, installed)) {
+    throw new CasPaxosError(
+      'SET_CHANGE_FAILED',
+      'Too few of the old acceptors can be reached to change the set safely.',
+    );
+  }
+  const oldIds = new Set(both.previous!.acceptors.map(({ id }) => id));
+  return members.filter(({ id }, index) => oldIds.has(id) && (installed & maskOf(index)) !== 0);
+}
+
+/** Step 4, and catching up with a change that somebody else finished. */
+async function bringIntoForce(
+  change: SetChange,
+  settledSet: Configuration,
+  before?: Configuration,
+): Promise<Configuration> {
+  const { membership } = change;
+  // Those who leave are told too, so that a proposer that knows only them finds out where everybody went.
+  if (before !== undefined) await membership.install(settledSet, membersOf(before));
+  membership.adopt(settledSet);
+  await membership.install(settledSet, membersOf(settledSet));
+  return settledSet;
+}
+
+async function listAll(
+  membership: Membership,
+  members: readonly AcceptorMember[],
+): Promise<ReadonlySet<string>> {
+  const keys = new Set<string>();
+  for (const member of members) {
+    const acceptor = membership.acceptorOf(member)!;
+    for (let after = ''; ;) {
+      const page = await acceptor.list(after, LIST_PAGE);
+      for (const key of page) keys.add(key);
+      if (page.length < LIST_PAGE) break;
+      after = page.at(-1)!;
+    }
+  }
+  return keys;
+}
+
+/** The wanted members: those that are in already, and new ones, which must be empty and nobody else's. */
+async function resolve(
+  membership: Membership,
+  current: Configuration,
+  urls: readonly string[],
+): Promise<readonly AcceptorMember[]> {
+  const members: AcceptorMember[] = [];
+  for (const url of urls) {
+    const present = current.acceptors.find((member) => member.url === url);
+    members.push(present ?? (await inspect(membership.openAcceptor(url))));
+  }
+  if (new Set(members.map(({ id }) => id)).size < members.length) {
+    throw new CasPaxosError('DUPLICATE_ACCEPTOR', 'Two of the URLs lead to the same acceptor.');
+  }
+  return members;
+}
+
+async function inspect(acceptor: Acceptor): Promise<AcceptorMember> {
+  const { description, error } = await describe(acceptor);
+  await acceptor.close();
+  if (description === undefined) throw error!;
+  if (description.configuration !== undefined || description.hasRegisters) {
+    throw new CasPaxosError(
+      'ACCEPTOR_IN_USE',
+      `Acceptor ${acceptor.url} is not empty: a new member must be.`,
+    );
+  }
+  return { id: description.id, url: acceptor.url };
+}
+
+function newer(a: Configuration | undefined, b: Configuration): Configuration {
+  return a !== undefined && a.number > b.number ? a : b;
+}
+
+function sameMembers(a: AcceptorSet, b: AcceptorSet): boolean {
+  const ids = new Set(b.acceptors.map(({ id }) => id));
+  const same = a.acceptors.length === ids.size && a.acceptors.every(({ id }) => ids.has(id));
+  return same && a.quorums?.phase1 === b.quorums?.phase1 && a.quorums?.phase2 === b.quorums?.phase2;
+}
+
+async function inParallel<T>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const rest = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = rest.pop(); item !== undefined; item = rest.pop()) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+}

@@ -1,0 +1,354 @@
+/**
+ * The library's front: registers that change atomically and survive the loss of a minority of their acceptors.
+ *
+ *   const cluster = await openCluster({ acceptors: ['http://a:7400', 'http://b:7400', 'http://c:7400'] });
+ *   const outcome = await cluster.change('counter', (n: number | undefined) => (n ?? 0) + 1);
+ *
+ * A change travels: `change` makes the operation (`core/change.ts`) and hands it to the key's `Register`, which drives
+ * the proposer (`core/proposer.ts`); its messages leave through a `Batcher` for each acceptor.
+ */
+import { randomInt } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import { formatBallot } from '../protocol/index.ts';
+import { type ClusterCounters, type ClusterLatencies, newCounters, newLatencies } from './counters.ts';
+import {
+  BallotSource,
+  type Backoff,
+  type Configuration,
+  type CounterSource,
+  decodeEnvelope,
+  DEFAULT_PROPOSER_POLICY,
+  exponentialBackoff,
+  hybrid,
+  type JsonEditor,
+  parseConfiguration,
+  RegisterChange,
+  type RegisterReply,
+} from './core/index.ts';
+import { changeSet, CONFIGURATION_KEY } from './change-set.ts';
+import { Deadlines } from './deadlines.ts';
+import { decide, type Editor, keep, outcomeOf, Rejection } from './editing.ts';
+import { CasPaxosError } from './errors.ts';
+import { type AcceptorStatus, Membership } from './membership.ts';
+import {
+  type CallOptions,
+  type ChangeOptions,
+  type ChangeOutcome,
+  committed,
+  type ReadResult,
+} from './outcomes.ts';
+import { readQuorum } from './read.ts';
+import { type Job, Register, type RegisterEnvironment } from './register.ts';
+import { checkKey, DEFAULT_MAX_VALUE_BYTES, sameJson } from './values.ts';
+import { watchRegister, type WatchOptions } from './watch.ts';
+
+export interface ClusterOptions {
+  /** URLs of the acceptors: `http(s)://HOST:PORT` of a service, `lmdb:PATH`, or `memory:NAME`. */
+  readonly acceptors: readonly string[];
+  /** A name for this process in ballots and logs. Need not be unique: a random incarnation is added. */
+  readonly proposer?: string;
+  /** The acceptor services' bearer token. */
+  readonly token?: string;
+  /** PEM certificates to trust for https acceptors instead of the system's. */
+  readonly ca?: string;
+  /** Quorum sizes for a cluster that is opened for the first time; a majority by default. */
+  readonly quorums?: { readonly phase1: number; readonly phase2: number };
+  /** How long a change or read may take when its caller does not say: 5000. */
+  readonly timeoutMs?: number;
+  /** How long one acceptor may take to answer: 1000. */
+  readonly requestTimeoutMs?: number;
+  readonly maxValueBytes?: number;
+  /** Prepare the next ballot along with each change, so that it needs one round trip: true. */
+  readonly oneRoundTrip?: boolean;
+  readonly ballots?: CounterSource;
+  readonly backoff?: Backoff;
+}
+
+export interface ClusterEvents {
+  /** Something that an operator should know and that does not stop the work. */
+  warning: [error: CasPaxosError];
+  /** An acceptor stopped or started answering. */
+  acceptor: [status: AcceptorStatus];
+  /** The set of acceptors changed. */
+  configuration: [configuration: Configuration];
+  /** Rule 3: one ballot was used for two values. Something is badly wrong. */
+  alarm: [error: CasPaxosError];
+}
+
+/** Idle registers beyond this many are forgotten; all they held was a prepared ballot. */
+const MAX_IDLE_REGISTERS = 100_000;
+const REWRITE_TIMEOUT_MS = 30_000;
+
+export async function openCluster(options: ClusterOptions): Promise<Cluster> {
+  const cluster = new Cluster(options);
+  await cluster.open();
+  return cluster;
+}
+
+export class Cluster extends EventEmitter<ClusterEvents> {
+  readonly counters: ClusterCounters = newCounters();
+  readonly latencies: ClusterLatencies = newLatencies();
+  readonly #options: ClusterOptions;
+  readonly #origin: string;
+  readonly #registers = new Map<string, Register>();
+  readonly #busy = new Set<Register>();
+  readonly #membership: Membership;
+  readonly #environment: RegisterEnvironment;
+  readonly #deadlines = new Deadlines();
+  #operations = 0;
+  #closed = false;
+
+  constructor(options: ClusterOptions) {
+    super();
+    this.#options = options;
+    const identity = { proposer: options.proposer ?? 'proposer', incarnation: randomInt(1, 2 ** 48 - 1) };
+    this.#origin = `${identity.proposer.replaceAll(/\s/g, '_')}/${identity.incarnation.toString(36)}`;
+    this.#membership = new Membership({
+      ...options,
+      requestTimeoutMs: options.requestTimeoutMs ?? 1000,
+      counters: this.counters,
+      onView: () => this.#onView(),
+      onStatus: (status) => this.emit('acceptor', status),
+      onWarning: (error) => this.#warn(error),
+    });
+    this.#environment = {
+      ballots: new BallotSource(identity, options.ballots ?? hybrid(Date.now)),
+      policy: { ...DEFAULT_PROPOSER_POLICY, prepareAhead: options.oneRoundTrip ?? true },
+      backoff: options.backoff ?? exponentialBackoff,
+      counters: this.counters,
+      latencies: this.latencies,
+      view: () => this.#membership.view,
+      onReply: (reply) => this.#onUnusualReply(reply),
+      onIdle: (register) => this.#onIdle(register),
+    };
+  }
+
+  /** Finds out which acceptors are in force. `openCluster` calls it. */
+  async open(): Promise<void> {
+    await this.#membership.open();
+  }
+
+  get configuration(): Configuration {
+    return this.#membership.configuration;
+  }
+
+  /** How each acceptor is doing, as seen from this process. */
+  get acceptors(): readonly AcceptorStatus[] {
+    return this.#membership.statuses;
+  }
+
+  /**
+   * Applies a pure editor to the register's value, atomically. The editor may run many times. It returns the new value,
+   * the value it was given to leave it, `undefined` to delete it, or `reject(reason)`.
+   */
+  async change<T>(key: string, editor: Editor<T>, options: ChangeOptions = {}): Promise<ChangeOutcome<T>> {
+    const problem = checkKey(key);
+    if (problem !== undefined) return this.#count({ outcome: 'rejected', error: problem });
+    const maxBytes = this.#options.maxValueBytes ?? DEFAULT_MAX_VALUE_BYTES;
+    return this.#count(await this.#run<T>(key, (json) => decide(editor, json, maxBytes), options));
+  }
+
+  /** The register's value, at least as new as every change that was committed before the call. Throws if it cannot. */
+  async read<T>(key: string, options: CallOptions = {}): Promise<ReadResult<T>> {
+    const problem = checkKey(key);
+    if (problem !== undefined) throw problem;
+    const startedAt = performance.now();
+    this.counters.reads += 1;
+    const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
+    if (this.#closed) throw closed();
+    const fast = await readQuorum(key, this.#environment);
+    let result: ReadResult<T>;
+    if (fast === undefined) {
+      this.counters.slowReads += 1;
+      result = await this.#readByChange<T>(key, {
+        ...options,
+        timeoutMs: timeoutMs - (performance.now() - startedAt),
+      });
+    } else {
+      const { version, json } = decodeEnvelope(fast.value);
+      result = { value: json === undefined ? undefined : (JSON.parse(json) as T), version };
+    }
+    this.latencies.read.record(performance.now() - startedAt);
+    return result;
+  }
+
+  /** Replaces `expected` by `replacement`, or is rejected with COMPARISON_FAILED and what was there. */
+  compareAndSwap<T>(
+    key: string,
+    expected: T | undefined,
+    replacement: T | undefined,
+    options: ChangeOptions = {},
+  ): Promise<ChangeOutcome<T>> {
+    return this.change<T>(
+      key,
+      (current) =>
+        sameJson(current, expected)
+          ? replacement
+          : new Rejection('The register holds another value.', 'COMPARISON_FAILED'),
+      options,
+    );
+  }
+
+  /** Leaves a tombstone: the register keeps its place in history and its version goes on. */
+  delete(key: string, options: ChangeOptions = {}): Promise<ChangeOutcome<unknown>> {
+    return this.change<unknown>(key, () => undefined, options);
+  }
+
+  /** The register's values from now on, by polling; values in between two polls are not seen. */
+  watch<T>(key: string, options: WatchOptions = {}): AsyncGenerator<ReadResult<T>, void, undefined> {
+    return watchRegister<T>(this, key, options);
+  }
+
+  /** Replaces the whole set of acceptors while everything runs (rule 9). */
+  async changeAcceptors(urls: readonly string[], quorums?: ClusterOptions['quorums']): Promise<void> {
+    await changeSet({
+      membership: this.#membership,
+      urls,
+      quorums,
+      rewrite: (key) => this.#rewrite(key),
+      editConfiguration: (edit) => this.#editConfiguration(edit),
+    });
+  }
+
+  /** Puts a new, empty acceptor in the place of one that is gone for good. `old`: its id or URL. */
+  async replaceAcceptor(old: string, url: string): Promise<void> {
+    const { acceptors, quorums } = this.configuration;
+    if (!acceptors.some((member) => member.id === old || member.url === old)) {
+      throw new CasPaxosError('SET_CHANGE_FAILED', `There is no acceptor ${old} in this cluster.`);
+    }
+    const urls = acceptors.map((member) => (member.id === old || member.url === old ? url : member.url));
+    await this.changeAcceptors(urls, quorums);
+  }
+
+  /** Ends what is under way (with its true outcome) and lets go of the acceptors. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#deadlines.endAll();
+    await this.#membership.close();
+  }
+
+  get #timeoutMs(): number {
+    return this.#options.timeoutMs ?? 5000;
+  }
+
+  #run<T>(key: string, editor: JsonEditor, options: ChangeOptions, force = false): Promise<ChangeOutcome<T>> {
+    const { signal, retryOf } = options;
+    const early = this.#closed ? closed() : signal?.aborted ? aborted() : undefined;
+    if (early !== undefined) return Promise.resolve({ outcome: 'rejected', error: early });
+    this.#operations += 1;
+    const operation = retryOf ?? { origin: this.#origin, sequence: this.#operations };
+    const change = new RegisterChange(editor, operation, retryOf);
+    const register = this.#register(key);
+    return new Promise((resolve) => {
+      let endedBecause: CasPaxosError | undefined;
+      const end = (error: CasPaxosError): void => {
+        endedBecause ??= error;
+        register.cancel(job);
+      };
+      const onAbort = (): void => end(aborted());
+      const startedAt = performance.now();
+      const job: Job = {
+        change,
+        force,
+        uncertain: retryOf !== undefined,
+        startedAt,
+        finish: (result) => {
+          this.#deadlines.remove(job);
+          signal?.removeEventListener('abort', onAbort);
+          resolve(outcomeOf<T>(result, change, endedBecause));
+        },
+      };
+      const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
+      this.#deadlines.add(job, startedAt + timeoutMs, (why) =>
+        end(why === 'closed' ? closed() : this.#late(timeoutMs)),
+      );
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#busy.add(register);
+      register.run(job);
+    });
+  }
+
+  #register(key: string): Register {
+    let register = this.#registers.get(key);
+    if (register === undefined) {
+      register = new Register(key, this.#environment);
+      this.#registers.set(key, register);
+    }
+    return register;
+  }
+
+  #onIdle(register: Register): void {
+    this.#busy.delete(register);
+    if (this.#registers.size <= MAX_IDLE_REGISTERS) return;
+    // Oldest first. Forgetting one is safe: ballots come from one source for all registers, so none is ever repeated.
+    for (const [key, candidate] of this.#registers) {
+      if (!candidate.isIdle) continue;
+      this.#registers.delete(key);
+      return;
+    }
+  }
+
+  async #readByChange<T>(key: string, options: CallOptions): Promise<ReadResult<T>> {
+    const outcome = await this.#run<T>(key, keep, options);
+    if (outcome.outcome !== 'committed') throw new CasPaxosError(outcome.error.code, outcome.error.message);
+    return { value: outcome.value, version: outcome.version };
+  }
+
+  /** Rule 9: has the register's value accepted by quorums of both sets, unchanged. */
+  async #rewrite(key: string): Promise<void> {
+    committed(await this.#run(key, keep, { timeoutMs: REWRITE_TIMEOUT_MS }, true));
+  }
+
+  async #editConfiguration(
+    edit: (known: Configuration | undefined) => Configuration,
+  ): Promise<Configuration> {
+    const editor: JsonEditor = (json) => {
+      const known = json === undefined ? undefined : parseConfiguration(json);
+      return { type: 'set', json: JSON.stringify(edit(known)) };
+    };
+    const { value } = committed(await this.#run<Configuration>(CONFIGURATION_KEY, editor, {}));
+    return parseConfiguration(JSON.stringify(value));
+  }
+
+  #onView(): void {
+    for (const register of this.#busy) register.adopt(this.#membership.view);
+    this.emit('configuration', this.configuration);
+  }
+
+  #onUnusualReply(reply: RegisterReply): void {
+    if (reply.type === 'stale-set') {
+      void this.#membership.refresh();
+    } else if (reply.type === 'alarm') {
+      this.counters.alarms += 1;
+      const url = this.acceptors[reply.acceptor]?.url ?? 'an acceptor';
+      const message = `${url} was asked to accept two values under one ballot, ${formatBallot(reply.ballot)}.`;
+      this.emit('alarm', new CasPaxosError('BALLOT_REUSED', message, { outcome: 'unknown' }));
+    }
+  }
+
+  #warn(error: CasPaxosError): void {
+    // A listener can only be attached once the cluster is there, so a warning of its opening waits for it.
+    setImmediate(() => {
+      if (!this.emit('warning', error)) process.emitWarning(error.message, { code: error.code });
+    });
+  }
+
+  #count<T>(outcome: ChangeOutcome<T>): ChangeOutcome<T> {
+    this.counters[outcome.outcome] += 1;
+    return outcome;
+  }
+
+  #late(timeoutMs: number): CasPaxosError {
+    const why = this.#membership.trouble() ?? 'other proposers kept winning';
+    return new CasPaxosError('DEADLINE_EXCEEDED', `Not done within ${Math.round(timeoutMs)} ms: ${why}.`);
+  }
+}
+
+function closed(): CasPaxosError {
+  return new CasPaxosError('CLOSED', 'The cluster was closed.');
+}
+
+function aborted(): CasPaxosError {
+  return new CasPaxosError('ABORTED', 'The caller aborted.');
+}

@@ -1,0 +1,132 @@
+/**
+ * The set of acceptors (DESIGN: CASPaxos rule 9). A configuration is numbered; every request carries the number, and
+ * an acceptor refuses requests of an older set than it knows. The set changes in two steps, each decided in a register
+ * of its own under the set in force at that moment:
+ *
+ *   set n:    the old acceptors
+ *   set n+1:  old and new together; a quorum is a quorum of both. Every register is rewritten under it.
+ *   set n+2:  the new acceptors
+ *
+ * Proposers of neighbouring numbers share a quorum, so they are safe side by side. Those of n and n+2 are not: that is
+ * what the refusals and the rewriting keep apart.
+ */
+import { assert } from '../../protocol/index.ts';
+import {
+  both,
+  everyone,
+  flexible,
+  majority,
+  maskOf,
+  type AcceptorMask,
+  type QuorumSystem,
+  within,
+} from './quorum.ts';
+
+export interface AcceptorMember {
+  /** The random id of the acceptor's identity document (rule 8). */
+  readonly id: string;
+  readonly url: string;
+}
+
+export interface AcceptorSet {
+  readonly acceptors: readonly AcceptorMember[];
+  /** Flexible quorum sizes; a majority when absent. All proposers must agree on them, so they live here. */
+  readonly quorums?: { readonly phase1: number; readonly phase2: number };
+}
+
+export interface Configuration extends AcceptorSet {
+  readonly cluster: string;
+  readonly number: number;
+  /** While the set changes: the old one, in force together with the new. */
+  readonly previous?: AcceptorSet;
+}
+
+/** All acceptors that the configuration speaks of, each once; their order gives the indices. */
+export function membersOf(configuration: Configuration): readonly AcceptorMember[] {
+  const members = [...configuration.acceptors];
+  for (const member of configuration.previous?.acceptors ?? []) {
+    if (!members.some(({ id }) => id === member.id)) members.push(member);
+  }
+  return members;
+}
+
+export function quorumsOf(configuration: Configuration): QuorumSystem {
+  const members = membersOf(configuration);
+  const current = quorumsOfSet(configuration, members);
+  return configuration.previous === undefined
+    ? current
+    : both(current, quorumsOfSet(configuration.previous, members));
+}
+
+export function quorumsOfSet(set: AcceptorSet, members: readonly AcceptorMember[]): QuorumSystem {
+  const size = set.acceptors.length;
+  const inner = set.quorums ? flexible(size, set.quorums.phase1, set.quorums.phase2) : majority(size);
+  const indices = set.acceptors.map(({ id }) => members.findIndex((member) => member.id === id));
+  return within(members.length, indices, inner);
+}
+
+/** Whether those acceptors, if they refuse, leave no quorum of either kind to the others. */
+export function blocks(system: QuorumSystem, mask: AcceptorMask): boolean {
+  const rest = everyone(system.size) & ~mask;
+  return !system.isPhase1Quorum(rest) && !system.isPhase2Quorum(rest);
+}
+
+export function maskOfMembers(members: readonly AcceptorMember[], ids: ReadonlySet<string>): AcceptorMask {
+  let mask = 0;
+  members.forEach(({ id }, index) => {
+    if (ids.has(id)) mask |= maskOf(index);
+  });
+  return mask;
+}
+
+/** Step one: old and new in force together. */
+export function joint(current: Configuration, next: AcceptorSet): Configuration {
+  assert(current.previous === undefined, 'one change of the set at a time');
+  const { cluster, number, ...old } = current;
+  return { cluster, number: number + 1, ...next, previous: old };
+}
+
+/** Step two: the new set alone. */
+export function settled(current: Configuration): Configuration {
+  assert(current.previous !== undefined, 'only a change under way can be settled');
+  const { previous: _, ...rest } = current;
+  return { ...rest, number: current.number + 1 };
+}
+
+export function sameConfiguration(a: Configuration, b: Configuration): boolean {
+  return (
+    a.cluster === b.cluster &&
+    a.number === b.number &&
+    print(a) === print(b) &&
+    print(a.previous) === print(b.previous)
+  );
+}
+
+function print(set: AcceptorSet | undefined): string {
+  return JSON.stringify([
+    set?.acceptors.map(({ id }) => id).sort(),
+    set?.quorums?.phase1,
+    set?.quorums?.phase2,
+  ]);
+}
+
+/** Reads what another process sent. Throws a plain Error on anything that is not a configuration. */
+export function parseConfiguration(json: string): Configuration {
+  const candidate = JSON.parse(json) as Partial<Configuration>;
+  const sound =
+    typeof candidate.cluster === 'string' &&
+    Number.isSafeInteger(candidate.number) &&
+    isAcceptorSet(candidate) &&
+    (candidate.previous === undefined || isAcceptorSet(candidate.previous));
+  if (!sound) throw new Error('not a configuration');
+  quorumsOf(candidate as Configuration);
+  return candidate as Configuration;
+}
+
+function isAcceptorSet(set: Partial<AcceptorSet>): boolean {
+  if (!Array.isArray(set.acceptors) || set.acceptors.length === 0) return false;
+  return set.acceptors.every((member: unknown) => {
+    const { id, url } = (member ?? {}) as Partial<AcceptorMember>;
+    return typeof id === 'string' && typeof url === 'string';
+  });
+}

@@ -1,0 +1,56 @@
+/**
+ * The cheap read (DESIGN: CASPaxos rule 5). If a phase-1 quorum reports the same accepted ballot, the value of that
+ * ballot is chosen and nothing newer was chosen before the question was asked: return it, having promised and written
+ * nothing. If the quorum disagrees, some change is half-way, and only an identity change can tell.
+ */
+import { type Ballot, sameBallot } from '../../protocol/index.ts';
+import { type AcceptorMask, everyone, maskOf, type QuorumSystem } from './quorum.ts';
+import type { QueryReply } from './record.ts';
+
+export type ReadVerdict =
+  | { readonly verdict: 'agreed'; readonly ballot: Ballot; readonly value: string | undefined }
+  | { readonly verdict: 'disagreed' }
+  | { readonly verdict: 'unavailable' };
+
+interface Group {
+  readonly ballot: Ballot;
+  readonly value: string | undefined;
+  readonly mask: AcceptorMask;
+}
+
+export class QuorumReader {
+  readonly #quorum: QuorumSystem;
+  #groups: readonly Group[] = [];
+  #missing: AcceptorMask = 0;
+
+  constructor(quorum: QuorumSystem) {
+    this.#quorum = quorum;
+  }
+
+  /** Empty until the question is decided. */
+  onState(reply: QueryReply): ReadVerdict | undefined {
+    const known = this.#groups.find((group) => sameBallot(group.ballot, reply.accepted));
+    const mask = (known?.mask ?? 0) | maskOf(reply.acceptor);
+    const group: Group = known ? { ...known, mask } : { ballot: reply.accepted, value: reply.value, mask };
+    this.#groups = [...this.#groups.filter((other) => other !== known), group];
+    if (this.#quorum.isPhase1Quorum(mask))
+      return { verdict: 'agreed', ballot: group.ballot, value: group.value };
+    return this.#hopeless();
+  }
+
+  onMissing(acceptor: number): ReadVerdict | undefined {
+    this.#missing |= maskOf(acceptor);
+    return this.#hopeless();
+  }
+
+  #hopeless(): ReadVerdict | undefined {
+    let answered = 0;
+    for (const group of this.#groups) answered |= group.mask;
+    const open = everyone(this.#quorum.size) & ~(answered | this.#missing);
+    if (!this.#quorum.isPhase1Quorum(answered | open)) return { verdict: 'unavailable' };
+    const hope =
+      this.#groups.length === 0 ||
+      this.#groups.some((group) => this.#quorum.isPhase1Quorum(group.mask | open));
+    return hope ? undefined : { verdict: 'disagreed' };
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Every error that a user of the library can meet: one sentence, a stable `code`, and what became of the change.
+ * The catalogue with causes and ways out is docs/caspaxos.md; a test keeps the two in step.
+ */
+
+/** What became of a change: `rejected` means that it certainly did not and will not happen. */
+export type FailedOutcome = 'rejected' | 'unknown';
+
+export const ERROR_CODES = [
+  // What the caller passed in.
+  'KEY_INVALID',
+  'KEY_TOO_LONG',
+  'KEY_RESERVED',
+  'VALUE_TOO_LARGE',
+  'VALUE_NOT_SERIALISABLE',
+  'EDITOR_THREW',
+  'REJECTED_BY_EDITOR',
+  'COMPARISON_FAILED',
+  'OPERATION_FORGOTTEN',
+  // How a change ended.
+  'DEADLINE_EXCEEDED',
+  'ABORTED',
+  'CLOSED',
+  'OVERLOADED',
+  // Opening a cluster and changing its acceptors.
+  'URL_INVALID',
+  'SCHEME_UNKNOWN',
+  'NO_ACCEPTORS',
+  'TOO_MANY_ACCEPTORS',
+  'DUPLICATE_ACCEPTOR',
+  'EVEN_ACCEPTORS',
+  'QUORUMS_INVALID',
+  'FIRST_START_INCOMPLETE',
+  'CONFIGURATION_CONFLICT',
+  'ACCEPTOR_IN_USE',
+  'SET_CHANGE_FAILED',
+  // One acceptor.
+  'UNREACHABLE',
+  'TIMED_OUT',
+  'UNAUTHORIZED',
+  'REQUEST_TOO_LARGE',
+  'PROTOCOL_MISMATCH',
+  'CORRUPT_RECORD',
+  'ACCEPTOR_EMPTY',
+  'ACCEPTOR_FOREIGN',
+  'ACCEPTOR_BEHIND',
+  'STORE_FAILED',
+  'STALE_SET',
+  'BALLOT_REUSED',
+  // The acceptor service.
+  'DATA_LOCKED',
+  'DATA_CORRUPT',
+  'FORMAT_NEWER',
+  'LISTEN_FAILED',
+  'LISTEN_REFUSED',
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+export class CasPaxosError extends Error {
+  override readonly name = 'CasPaxosError';
+  readonly code: ErrorCode;
+  readonly outcome: FailedOutcome;
+
+  constructor(code: ErrorCode, message: string, options: { outcome?: FailedOutcome; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.outcome = options.outcome ?? 'rejected';
+  }
+}
+
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return (ERROR_CODES as readonly unknown[]).includes(code);
+}
+
+/** Anything thrown, as an error of ours. */
+export function asCasPaxosError(error: unknown, code: ErrorCode, prefix: string): CasPaxosError {
+  if (error instanceof CasPaxosError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new CasPaxosError(code, `${prefix}: ${reason}`, { cause: error });
+}

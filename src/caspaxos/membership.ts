@@ -1,0 +1,279 @@
+/**
+ * Which acceptors a process works with, and how it found out. The configuration in force is kept by the acceptors
+ * themselves (rules 8 and 9): a process asks those it was told of, takes the newest configuration that any of them knows,
+ * and from then on speaks to the members of that, each under the identity that the configuration names.
+ *
+ * Only when *all* acceptors that were named are there and none of them knows any configuration is this the first start,
+ * and the named ones become set 1. One that comes back empty can therefore never pass for a new cluster.
+ */
+import { createHash } from 'node:crypto';
+import type { Acceptor, AcceptorDescription } from './acceptors.ts';
+import { Batcher } from './batcher.ts';
+import type { ClusterCounters } from './counters.ts';
+import {
+  type AcceptorMember,
+  type Configuration,
+  MAX_ACCEPTORS,
+  maskOfMembers,
+  membersOf,
+  type AcceptorMask,
+  quorumsOf,
+} from './core/index.ts';
+import { asCasPaxosError, CasPaxosError } from './errors.ts';
+import { openAcceptor } from './open-acceptor.ts';
+import type { View } from './register.ts';
+
+export interface AcceptorStatus extends AcceptorMember {
+  readonly state: 'unknown' | 'up' | 'down';
+  /** Why it is down. */
+  readonly error?: CasPaxosError;
+}
+
+export interface MembershipOptions {
+  readonly acceptors: readonly string[];
+  readonly quorums?: { readonly phase1: number; readonly phase2: number };
+  readonly token?: string;
+  readonly ca?: string;
+  readonly requestTimeoutMs: number;
+  readonly counters: ClusterCounters;
+  readonly onView: () => void;
+  readonly onStatus: (status: AcceptorStatus) => void;
+  readonly onWarning: (error: CasPaxosError) => void;
+}
+
+const MAX_WAITING = 100_000;
+
+interface Named {
+  readonly acceptor: Acceptor;
+  readonly description?: AcceptorDescription;
+  readonly error?: CasPaxosError;
+}
+
+export class Membership {
+  readonly #options: MembershipOptions;
+  /** By the id that the configuration gives them. */
+  #acceptors = new Map<string, Acceptor>();
+  #statuses = new Map<string, AcceptorStatus>();
+  #configuration: Configuration | undefined;
+  #view: View | undefined;
+  #refreshing: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+  }
+
+  get configuration(): Configuration {
+    if (this.#configuration === undefined) throw new CasPaxosError('CLOSED', 'The cluster was not opened.');
+    return this.#configuration;
+  }
+
+  get view(): View {
+    if (this.#view === undefined) throw new CasPaxosError('CLOSED', 'The cluster was not opened.');
+    return this.#view;
+  }
+
+  get statuses(): readonly AcceptorStatus[] {
+    return membersOf(this.configuration).map((member) => this.#statuses.get(member.id)!);
+  }
+
+  async open(): Promise<void> {
+    const urls = this.#options.acceptors;
+    checkUrls(urls);
+    const opened = urls.map((url) => this.openAcceptor(url));
+    const named = await Promise.all(opened.map((acceptor) => describe(acceptor)));
+    try {
+      const configuration = newest(named) ?? (await this.#firstConfiguration(named));
+      this.adopt(configuration, named);
+      await this.install(configuration, membersOf(configuration));
+    } catch (error) {
+      await Promise.all(opened.map((acceptor) => acceptor.close()));
+      throw error;
+    }
+  }
+
+  openAcceptor(url: string): Acceptor {
+    const { token, ca, requestTimeoutMs } = this.#options;
+    return openAcceptor(url, { token, ca, timeoutMs: requestTimeoutMs });
+  }
+
+  /** Works with this configuration from now on. `candidates`: acceptors that are open already. */
+  adopt(configuration: Configuration, candidates: readonly Named[] = []): void {
+    if (this.#configuration !== undefined && this.#configuration.number >= configuration.number) return;
+    const members = membersOf(configuration);
+    const kept = new Map<string, Acceptor>();
+    for (const member of members) {
+      const acceptor =
+        this.#acceptors.get(member.id) ?? findCandidate(candidates, member) ?? this.openAcceptor(member.url);
+      acceptor.expect(member.id);
+      kept.set(member.id, acceptor);
+      if (!this.#statuses.has(member.id)) this.#statuses.set(member.id, { ...member, state: 'unknown' });
+    }
+    const unused = [...this.#acceptors.values(), ...candidates.map(({ acceptor }) => acceptor)];
+    for (const acceptor of unused) if (![...kept.values()].includes(acceptor)) void acceptor.close();
+    this.#acceptors = kept;
+    this.#configuration = configuration;
+    this.#view = {
+      set: configuration.number,
+      quorum: quorumsOf(configuration),
+      batchers: members.map((member, index) => this.#batcher(member, index)),
+    };
+    if (members.length % 2 === 0) this.#warnOfEvenNumber(members.length);
+    this.#options.onView();
+  }
+
+  /** Makes the configuration known to those members; returns which of all members took it. */
+  async install(configuration: Configuration, members: readonly AcceptorMember[]): Promise<AcceptorMask> {
+    const results = await Promise.all(members.map((member) => this.#installOn(configuration, member)));
+    const ids = new Set(members.filter((_, at) => results[at]).map(({ id }) => id));
+    return maskOfMembers(membersOf(configuration), ids);
+  }
+
+  acceptorOf(member: AcceptorMember): Acceptor | undefined {
+    return this.#acceptors.get(member.id);
+  }
+
+  /** Asks everybody for a newer configuration. At most one at a time; the result is adopted. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#lookForNewer().finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  /** In words, why a quorum may not answer; undefined when all acceptors are up. */
+  trouble(): string | undefined {
+    const down = this.statuses.filter(({ state }) => state === 'down');
+    if (down.length === 0) return undefined;
+    const reasons = [...new Set(down.map(({ error }) => error?.message.replace(/\.$/, '') ?? 'no answer'))];
+    return `${down.length} of ${this.statuses.length} acceptors do not answer (${reasons.join('; ')})`;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#acceptors.values()].map((acceptor) => acceptor.close()));
+  }
+
+  async #firstConfiguration(named: readonly Named[]): Promise<Configuration> {
+    const missing = named.find(({ description }) => description === undefined);
+    if (missing !== undefined) {
+      const why = missing.error?.message ?? `${missing.acceptor.url} does not answer.`;
+      throw new CasPaxosError(
+        'FIRST_START_INCOMPLETE',
+        `No acceptor knows this cluster yet, and to begin it all must be there: ${why}`,
+      );
+    }
+    const acceptors = named.map(({ acceptor, description }) => ({ id: description!.id, url: acceptor.url }));
+    const ids = acceptors.map(({ id }) => id).sort();
+    if (new Set(ids).size < ids.length) {
+      throw new CasPaxosError('DUPLICATE_ACCEPTOR', 'Two of the URLs lead to the same acceptor.');
+    }
+    const inUse = named.find(({ description }) => description!.hasRegisters);
+    if (inUse !== undefined) {
+      throw new CasPaxosError(
+        'ACCEPTOR_IN_USE',
+        `Acceptor ${inUse.acceptor.url} holds registers of no known cluster.`,
+      );
+    }
+    const { quorums } = this.#options;
+    const cluster = createHash('sha256').update(ids.join()).digest('hex').slice(0, 16);
+    const configuration: Configuration = { cluster, number: 1, acceptors, ...(quorums && { quorums }) };
+    checkQuorums(configuration);
+    for (const { acceptor } of named) await acceptor.install(configuration);
+    return configuration;
+  }
+
+  async #installOn(configuration: Configuration, member: AcceptorMember): Promise<boolean> {
+    try {
+      await this.#acceptors.get(member.id)?.install(configuration);
+      this.#report(member, undefined);
+      return this.#acceptors.has(member.id);
+    } catch (error) {
+      this.#report(member, asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${member.url}`));
+      return false;
+    }
+  }
+
+  async #lookForNewer(): Promise<void> {
+    const named = await Promise.all([...this.#acceptors.values()].map((acceptor) => describe(acceptor)));
+    const found = newest(named);
+    if (found !== undefined && !this.#isClosed) this.adopt(found);
+  }
+
+  #batcher(member: AcceptorMember, index: number): Batcher {
+    const { counters, requestTimeoutMs } = this.#options;
+    return new Batcher(this.#acceptors.get(member.id)!, index, {
+      timeoutMs: requestTimeoutMs,
+      maxWaiting: MAX_WAITING,
+      onBatch: () => {
+        counters.requests += 1;
+      },
+      onSuccess: () => this.#report(member, undefined),
+      onFailure: (error) => {
+        counters.failedRequests += 1;
+        this.#report(member, error);
+      },
+    });
+  }
+
+  #report(member: AcceptorMember, error: CasPaxosError | undefined): void {
+    const state = error === undefined ? 'up' : 'down';
+    const known = this.#statuses.get(member.id);
+    if (known?.state === state && known.error?.code === error?.code) return;
+    const status: AcceptorStatus = error === undefined ? { ...member, state } : { ...member, state, error };
+    this.#statuses.set(member.id, status);
+    if (!this.#isClosed) this.#options.onStatus(status);
+  }
+
+  #warnOfEvenNumber(size: number): void {
+    const message = `${size} acceptors survive no more failures than ${size - 1} would; an odd number is better.`;
+    if (this.configuration.previous === undefined)
+      this.#options.onWarning(new CasPaxosError('EVEN_ACCEPTORS', message));
+  }
+}
+
+export async function describe(acceptor: Acceptor): Promise<Named> {
+  try {
+    return { acceptor, description: await acceptor.describe() };
+  } catch (error) {
+    return { acceptor, error: asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${acceptor.url}`) };
+  }
+}
+
+function newest(named: readonly Named[]): Configuration | undefined {
+  let found: Configuration | undefined;
+  for (const { description } of named) {
+    const known = description?.configuration;
+    if (known !== undefined && (found === undefined || known.number > found.number)) found = known;
+  }
+  return found;
+}
+
+/** By identity if it told us, else by address: then it must still prove who it is. */
+function findCandidate(candidates: readonly Named[], member: AcceptorMember): Acceptor | undefined {
+  const byId = candidates.find(({ description }) => description?.id === member.id);
+  const byUrl = candidates.find(({ acceptor }) => acceptor.url === member.url);
+  return (byId ?? byUrl)?.acceptor;
+}
+
+export function checkUrls(urls: readonly string[]): void {
+  if (urls.length === 0)
+    throw new CasPaxosError('NO_ACCEPTORS', 'A cluster needs at least one acceptor URL.');
+  if (urls.length > MAX_ACCEPTORS) {
+    throw new CasPaxosError('TOO_MANY_ACCEPTORS', `A cluster has at most ${MAX_ACCEPTORS} acceptors.`);
+  }
+  const repeated = urls.find((url, at) => urls.indexOf(url) !== at);
+  if (repeated === undefined) return;
+  throw new CasPaxosError(
+    'DUPLICATE_ACCEPTOR',
+    `An acceptor is named twice: ${repeated.replace(/\/\/[^@/]*@/, '//')}.`,
+  );
+}
+
+export function checkQuorums(configuration: Configuration): void {
+  try {
+    quorumsOf(configuration);
+  } catch (error) {
+    throw asCasPaxosError(error, 'QUORUMS_INVALID', 'These quorum sizes cannot be used');
+  }
+}

@@ -1,0 +1,35 @@
+/** The cheap read over real acceptors: ask all, believe a quorum that agrees (`core/reader.ts`). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { QUERY, QuorumReader, type ReadVerdict, type RegisterReply } from './core/index.ts';
+import type { RegisterEnvironment, View } from './register.ts';
+
+/** A change half-way is often all the way a moment later; asking again disturbs nobody. */
+const TRIES = 3;
+
+/** The chosen value, or undefined when only an identity change can tell. */
+export async function readQuorum(
+  key: string,
+  environment: RegisterEnvironment,
+): Promise<{ readonly value: string | undefined } | undefined> {
+  for (let tried = 1; ; tried += 1) {
+    const verdict = await ask(key, environment.view(), environment);
+    if (verdict.verdict === 'agreed') return verdict;
+    if (verdict.verdict === 'unavailable' || tried === TRIES) return undefined;
+    await sleep(Math.random() * (environment.latencies.phase2.mean + 1) * tried);
+  }
+}
+
+function ask(key: string, view: View, environment: RegisterEnvironment): Promise<ReadVerdict> {
+  return new Promise((resolve) => {
+    const reader = new QuorumReader(view.quorum);
+    const request = { key, set: view.set, message: QUERY };
+    environment.counters.messages += view.batchers.length;
+    for (const [index, batcher] of view.batchers.entries()) {
+      batcher.send(request, (reply: RegisterReply) => {
+        if (reply.type !== 'state') environment.onReply(reply);
+        const verdict = reply.type === 'state' ? reader.onState(reply) : reader.onMissing(index);
+        if (verdict !== undefined) resolve(verdict);
+      });
+    }
+  });
+}

@@ -1,0 +1,238 @@
+/**
+ * The proposer's end of a stream to an acceptor service. It connects on first use, shares one stream among all calls,
+ * fails every call that is under way when the stream breaks (their fate is unknown), and connects again for the next.
+ *
+ * It is also where rule 8 is kept for services: who answers must be who it was, with a sequence number that never
+ * goes back.
+ */
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { Acceptor, AcceptorDescription } from '../acceptors.ts';
+import type { Configuration, RegisterReply, RegisterRequest } from '../core/index.ts';
+import { asCasPaxosError, CasPaxosError, isErrorCode } from '../errors.ts';
+import { flattenRequests, pack, unflattenReplies, unpack } from './codec.ts';
+import { frame, FrameSplitter } from './frames.ts';
+import { type AnswerFrame, type CallName, MAX_ANSWER_BYTES, STREAM_PATH, STREAM_PROTOCOL } from './wire.ts';
+
+export interface ServiceClientOptions {
+  readonly token?: string | undefined;
+  /** PEM certificates to trust instead of the system's. */
+  readonly ca?: string | undefined;
+  readonly timeoutMs: number;
+}
+
+interface PendingCall {
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly expiresAt: number;
+}
+
+interface Connection {
+  readonly socket: Duplex;
+  readonly pending: Map<number, PendingCall>;
+}
+
+/** After a failed connection, calls fail at once for this long instead of each trying again. */
+const RECONNECT_AFTER_MS = 100;
+
+export class ServiceAcceptor implements Acceptor {
+  readonly url: string;
+  /** Batches overlap: while one is on the acceptor's disk, the next is on the wire. */
+  readonly concurrency = 4;
+  readonly #target: URL;
+  readonly #options: ServiceClientOptions;
+  #connection: Promise<Connection> | undefined;
+  #failedAt = -Infinity;
+  #failure: CasPaxosError | undefined;
+  #nextCall = 1;
+  #expectedId: string | undefined;
+  #sequence = 0;
+  #lost: CasPaxosError | undefined;
+  #closed = false;
+  #reaper: NodeJS.Timeout | undefined;
+
+  constructor(target: URL, options: ServiceClientOptions) {
+    this.#target = target;
+    this.url = target.origin;
+    this.#options = options;
+  }
+
+  expect(id: string): void {
+    if (this.#expectedId !== undefined && this.#expectedId !== id)
+      this.#lose('ACCEPTOR_FOREIGN', `it is not ${id}`);
+    this.#expectedId = id;
+  }
+
+  async describe(): Promise<AcceptorDescription> {
+    const description = (await this.#call('describe', null)) as AcceptorDescription;
+    return { ...description, configuration: description.configuration ?? undefined };
+  }
+
+  async install(configuration: Configuration): Promise<void> {
+    await this.#call('install', JSON.stringify(configuration));
+  }
+
+  async handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
+    const answer = await this.#call('handle', flattenRequests(requests));
+    return unflattenReplies(answer, requests, index);
+  }
+
+  async list(after: string, limit: number): Promise<readonly string[]> {
+    return (await this.#call('list', [after, limit])) as string[];
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#reaper);
+    const connection = await this.#connection?.catch(() => undefined);
+    connection?.socket.destroy();
+  }
+
+  async #call(name: CallName, argument: unknown): Promise<unknown> {
+    if (this.#lost !== undefined) throw this.#lost;
+    const { socket, pending } = await this.#connect();
+    // Connecting may have shown who is there.
+    if (this.#lost !== undefined) throw this.#lost;
+    const id = this.#nextCall;
+    this.#nextCall += 1;
+    const answered = new Promise((resolve, reject) => {
+      pending.set(id, { resolve, reject, expiresAt: performance.now() + this.#options.timeoutMs });
+    });
+    socket.write(frame(pack([id, name, argument])));
+    return answered;
+  }
+
+  #connect(): Promise<Connection> {
+    if (this.#closed) throw new CasPaxosError('CLOSED', `The connection to ${this.url} is closed.`);
+    if (this.#connection === undefined) {
+      if (performance.now() - this.#failedAt < RECONNECT_AFTER_MS) throw this.#failure!;
+      this.#connection = this.#open();
+      this.#connection.catch((error: unknown) => {
+        this.#failure = asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${this.url}`);
+        this.#failedAt = performance.now();
+        this.#connection = undefined;
+      });
+      this.#reaper ??= setInterval(
+        () => void this.#reap(),
+        Math.max(10, this.#options.timeoutMs / 4),
+      ).unref();
+    }
+    return this.#connection;
+  }
+
+  async #open(): Promise<Connection> {
+    const socket = await this.#upgrade();
+    const connection: Connection = { socket, pending: new Map() };
+    const splitter = new FrameSplitter(MAX_ANSWER_BYTES);
+    await new Promise<void>((resolve, reject) => {
+      let isOver = false;
+      const broken = (error?: Error): void => {
+        if (isOver) return;
+        isOver = true;
+        clearTimeout(timer);
+        const failure = asCasPaxosError(
+          error ?? new Error('the stream ended'),
+          'UNREACHABLE',
+          `Acceptor ${this.url}`,
+        );
+        this.#connection = undefined;
+        socket.destroy();
+        for (const { reject: fail } of connection.pending.values()) fail(failure);
+        connection.pending.clear();
+        reject(failure);
+      };
+      const timer = setTimeout(() => broken(new Error('no greeting')), this.#options.timeoutMs);
+      socket.on('error', broken);
+      socket.on('close', () => broken());
+      socket.on('data', (chunk: Buffer) => {
+        try {
+          splitter.push(chunk, (payload) => {
+            const answer = unpack(payload) as AnswerFrame;
+            if (answer[0] !== 0) return this.#onAnswer(connection, answer);
+            clearTimeout(timer);
+            this.#onGreeting(answer);
+            return resolve();
+          });
+        } catch (error) {
+          broken(error as Error);
+        }
+      });
+    });
+    return connection;
+  }
+
+  #upgrade(): Promise<Duplex> {
+    const { token, ca, timeoutMs } = this.#options;
+    const send = this.#target.protocol === 'https:' ? httpsRequest : httpRequest;
+    const headers: Record<string, string> = { connection: 'Upgrade', upgrade: STREAM_PROTOCOL };
+    if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
+    return new Promise((resolve, reject) => {
+      const target = new URL(STREAM_PATH, this.#target.origin);
+      const request = send(target, { headers, agent: false, timeout: timeoutMs, ...(ca && { ca }) });
+      request.on('upgrade', (_response, socket, head) => {
+        // What came along with the answer's last bytes belongs to the stream.
+        if (head.length > 0) socket.unshift(head);
+        socket.setTimeout(0);
+        socket.setNoDelay(true);
+        resolve(socket);
+      });
+      request.on('response', (response) => {
+        response.resume();
+        reject(refusal(this.url, response.statusCode ?? 0));
+      });
+      request.on('timeout', () =>
+        request.destroy(new CasPaxosError('TIMED_OUT', `Acceptor ${this.url} did not answer.`)),
+      );
+      request.on('error', reject);
+      request.end();
+    });
+  }
+
+  #onGreeting([, sequence, greeting, code, message]: AnswerFrame): void {
+    if (code !== undefined)
+      throw new CasPaxosError(isErrorCode(code) ? code : 'PROTOCOL_MISMATCH', message ?? code);
+    const { id } = greeting as { id: string };
+    this.#expectedId ??= id;
+    if (id !== this.#expectedId) this.#lose('ACCEPTOR_FOREIGN', `it is ${id}, not ${this.#expectedId}`);
+    else if (sequence < this.#sequence) {
+      this.#lose(
+        'ACCEPTOR_BEHIND',
+        `it is at ${sequence} but had been at ${this.#sequence}, as from an old copy`,
+      );
+    }
+    this.#sequence = Math.max(this.#sequence, sequence);
+  }
+
+  #onAnswer(connection: Connection, [id, sequence, result, code, message]: AnswerFrame): void {
+    this.#sequence = Math.max(this.#sequence, sequence);
+    const call = connection.pending.get(id);
+    if (call === undefined) return;
+    connection.pending.delete(id);
+    if (code === undefined) return call.resolve(result);
+    return call.reject(new CasPaxosError(isErrorCode(code) ? code : 'STORE_FAILED', message ?? code));
+  }
+
+  /** A call that is not answered in time takes its stream down: whoever is behind it is not well. */
+  async #reap(): Promise<void> {
+    const connection = await this.#connection?.catch(() => undefined);
+    if (connection === undefined) return;
+    const now = performance.now();
+    for (const { expiresAt } of connection.pending.values()) {
+      if (expiresAt > now) continue;
+      const message = `Acceptor ${this.url} did not answer within ${this.#options.timeoutMs} ms.`;
+      connection.socket.destroy(new CasPaxosError('TIMED_OUT', message));
+      return;
+    }
+  }
+
+  #lose(code: 'ACCEPTOR_FOREIGN' | 'ACCEPTOR_BEHIND', what: string): void {
+    this.#lost ??= new CasPaxosError(code, `Acceptor ${this.url} is not used any more: ${what}. Replace it.`);
+  }
+}
+
+function refusal(url: string, status: number): CasPaxosError {
+  if (status === 401) return new CasPaxosError('UNAUTHORIZED', `Acceptor ${url} refused the token.`);
+  if (status === 503) return new CasPaxosError('UNREACHABLE', `Acceptor ${url} is stopping.`);
+  return new CasPaxosError('PROTOCOL_MISMATCH', `${url} is not an acceptor service (it answered ${status}).`);
+}

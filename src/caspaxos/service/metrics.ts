@@ -1,0 +1,40 @@
+/** The acceptor service's metrics, in the Prometheus text format. */
+import { collectDefaultMetrics, Gauge, Counter, Registry } from 'prom-client';
+import type { DiskAcceptor, DiskAcceptorCounters } from './disk-acceptor.ts';
+
+const HELP: Record<keyof DiskAcceptorCounters, string> = {
+  requests: 'Role messages answered',
+  batches: 'Batches of role messages handled',
+  syncs: 'Synchronous journal writes; one for each batch that changed anything',
+  checkpoints: 'Copies of the journal into the database',
+};
+
+export class ServiceMetrics {
+  readonly #registry = new Registry();
+
+  constructor(acceptor: DiskAcceptor, streams: () => number) {
+    collectDefaultMetrics({ register: this.#registry });
+    const registers = [this.#registry];
+    for (const name of Object.keys(HELP) as (keyof DiskAcceptorCounters)[]) {
+      const counter: Counter = new Counter({
+        name: `baton_acceptor_${name}_total`,
+        help: HELP[name],
+        registers,
+        collect: () => {
+          counter.reset();
+          counter.inc(acceptor.counters[name]);
+        },
+      });
+    }
+    const gauge = (name: string, help: string, value: () => number): void => {
+      const metric: Gauge = new Gauge({ name, help, registers, collect: () => metric.set(value()) });
+    };
+    gauge('baton_acceptor_sequence', 'Number of the last durable batch', () => acceptor.sequence);
+    gauge('baton_acceptor_streams', 'Proposers connected', streams);
+    gauge('baton_acceptor_set', 'Number of the set of acceptors', () => acceptor.configuration?.number ?? 0);
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+}

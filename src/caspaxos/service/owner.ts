@@ -1,0 +1,69 @@
+/**
+ * One process owns a data directory. The claim stands in the database itself and is made inside a write transaction,
+ * which LMDB serialises between processes, so two that start at once cannot both win. A claim of a process that is
+ * gone counts for nothing: that is how kill -9 leaves no stale lock behind.
+ */
+import { readFileSync } from 'node:fs';
+import type { RootDatabase } from 'lmdb';
+import { CasPaxosError } from '../errors.ts';
+
+const OWNER_KEY = 'owner';
+
+interface Owner {
+  readonly pid: number;
+  /** Distinguishes a process from a later one with the same number. */
+  readonly started: string;
+}
+
+export function claim(database: RootDatabase<string, string>, directory: string): void {
+  const self: Owner = { pid: process.pid, started: startOf(process.pid) ?? '' };
+  const holder = database.transactionSync(() => {
+    const text = database.get(OWNER_KEY);
+    const owner = text === undefined ? undefined : (JSON.parse(text) as Owner);
+    if (owner !== undefined && isAlive(owner) && !held.has(directory)) {
+      if (owner.pid !== self.pid) return owner;
+    } else if (held.has(directory)) {
+      return self;
+    }
+    void database.put(OWNER_KEY, JSON.stringify(self));
+    return undefined;
+  });
+  if (holder !== undefined) {
+    throw new CasPaxosError(
+      'DATA_LOCKED',
+      `The data directory ${directory} is in use by process ${holder.pid}.`,
+    );
+  }
+  held.add(directory);
+}
+
+export function release(directory: string): void {
+  held.delete(directory);
+}
+
+/** Directories that this very process has open. */
+const held = new Set<string>();
+
+function isAlive(owner: Owner): boolean {
+  const started = startOf(owner.pid);
+  if (started !== undefined) return started === owner.started;
+  try {
+    process.kill(owner.pid, 0);
+    return process.platform !== 'linux';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM' && process.platform !== 'linux';
+  }
+}
+
+/** Linux tells when a process began, in ticks since boot, and which boot it was; elsewhere the number must do. */
+function startOf(pid: number): string | undefined {
+  if (process.platform !== 'linux') return undefined;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    return `${boot}/${ticks}`;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * What the acceptor service and its client say to each other. The client opens `GET /v1/stream` with
+ * `Upgrade: baton-acceptor/1` and a bearer token; after the 101 both sides send frames of MessagePack:
+ *
+ *   client:  [id, call, argument]
+ *   server:  [id, sequence, result]           the acceptor's durable sequence number stands in every answer (rule 8)
+ *            [id, sequence, null, code, message]
+ *
+ * Calls may be answered in any order. The first frame is the server's: [0, sequence, {id}].
+ */
+export const STREAM_PATH = '/v1/stream';
+export const STREAM_PROTOCOL = 'baton-acceptor/1';
+
+export const DEFAULT_MAX_REQUEST_BYTES = 4 * 1024 * 1024;
+/** A server answers a batch with values, so an answer may be larger than any request. */
+export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+export type CallName = 'handle' | 'describe' | 'install' | 'list';
+
+export type CallFrame = readonly [id: number, call: CallName, argument: unknown];
+
+export type AnswerFrame = readonly [
+  id: number,
+  sequence: number,
+  result: unknown,
+  code?: string,
+  message?: string,
+];

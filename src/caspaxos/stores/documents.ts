@@ -1,0 +1,102 @@
+/**
+ * The documents that a store holds, as text that a person can read in any store's console:
+ *
+ *   baton1 1c291ca3 {"set":1,"promised":[7,"west",81985529216486895],"accepted":[...],"value":"..."}
+ *
+ * a format name, the CRC-32 of the rest, and JSON. Garbage is never taken for an empty register: an acceptor that
+ * forgot what it promised is worse than one that is down.
+ */
+import { crc32 } from 'node:zlib';
+import { type Ballot, isBallot } from '../../protocol/index.ts';
+import type { Configuration, RegisterRecord } from '../core/index.ts';
+import { CasPaxosError } from '../errors.ts';
+
+const FORMAT = 'baton1';
+const PREFIX_LENGTH = FORMAT.length + 1 + 8 + 1;
+
+export interface IdentityDocument {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly configuration?: Configuration;
+}
+
+export function encodeRecord(record: RegisterRecord): string {
+  const { set, promised, accepted, value } = record;
+  return seal({
+    set,
+    promised: encodeBallot(promised),
+    accepted: encodeBallot(accepted),
+    value: value ?? null,
+  });
+}
+
+export function decodeRecord(text: string, what: string): RegisterRecord {
+  const fields = open(text, what) as {
+    set?: unknown;
+    promised?: unknown;
+    accepted?: unknown;
+    value?: unknown;
+  };
+  const promised = decodeBallot(fields.promised);
+  const accepted = decodeBallot(fields.accepted);
+  const { set, value } = fields;
+  const sound =
+    promised !== undefined &&
+    accepted !== undefined &&
+    Number.isSafeInteger(set) &&
+    (value === null ? accepted.counter === 0 : typeof value === 'string' && accepted.counter > 0);
+  if (!sound) throw corrupt(what);
+  return { set: set as number, promised, accepted, value: (value as string | null) ?? undefined };
+}
+
+export function encodeIdentity(identity: IdentityDocument): string {
+  return seal(identity);
+}
+
+export function decodeIdentity(text: string, what: string): IdentityDocument {
+  const identity = open(text, what) as Partial<IdentityDocument>;
+  if (typeof identity.id !== 'string' || typeof identity.createdAt !== 'string') throw corrupt(what);
+  return identity as IdentityDocument;
+}
+
+function seal(content: object): string {
+  const json = JSON.stringify(content);
+  return `${FORMAT} ${checksum(json)} ${json}`;
+}
+
+function open(text: string, what: string): object {
+  const [format] = text.split(' ', 1);
+  if (format !== FORMAT && /^baton\d+$/.test(format ?? '')) {
+    throw new CasPaxosError(
+      'FORMAT_NEWER',
+      `${what} was written by a newer version of Baton (format ${format}).`,
+    );
+  }
+  const json = text.slice(PREFIX_LENGTH);
+  if (text.slice(0, PREFIX_LENGTH) !== `${FORMAT} ${checksum(json)} `) throw corrupt(what);
+  const content: unknown = JSON.parse(json);
+  if (typeof content !== 'object' || content === null) throw corrupt(what);
+  return content;
+}
+
+function checksum(json: string): string {
+  return crc32(json).toString(16).padStart(8, '0');
+}
+
+function corrupt(what: string): CasPaxosError {
+  return new CasPaxosError(
+    'CORRUPT_RECORD',
+    `${what} holds something that Baton did not write; it was left as it is.`,
+  );
+}
+
+function encodeBallot(ballot: Ballot): readonly [number, string, number] {
+  return [ballot.counter, ballot.proposer, ballot.incarnation];
+}
+
+function decodeBallot(fields: unknown): Ballot | undefined {
+  if (!Array.isArray(fields) || fields.length !== 3) return undefined;
+  const [counter, proposer, incarnation] = fields as unknown[];
+  const ballot = { counter, proposer, incarnation };
+  return isBallot(ballot) ? ballot : undefined;
+}

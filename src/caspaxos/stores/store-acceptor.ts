@@ -1,0 +1,342 @@
+/**
+ * An acceptor over a store: read the register's document, apply the role, write it back on the condition that nobody
+ * else did; on a conflict read again and re-apply, which the role allows because it is idempotent (paper 4.3.1; rule 7).
+ *
+ * Known versions are kept, so that a phase costs one conditional write and no read while nobody interferes. What is
+ * kept is also the measure of rule 8: a document whose ballots went backwards came from an old copy.
+ *
+ * A single document is all that a store can guard, so the number of the set (rule 9) stands in every document; and
+ * whenever a register was read or created, the identity document is read once more *afterwards*. Whoever changes the
+ * set writes the identity documents first and lists the registers then: either the list has the register, and it gets
+ * rewritten under the new number, or this process sees the new number here.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Acceptor, AcceptorDescription } from '../acceptors.ts';
+import { compareBallots } from '../../protocol/index.ts';
+import {
+  answer,
+  type Configuration,
+  EMPTY_RECORD,
+  type RegisterRecord,
+  type RegisterReply,
+  type RegisterRequest,
+  sameConfiguration,
+} from '../core/index.ts';
+import { asCasPaxosError, CasPaxosError } from '../errors.ts';
+import {
+  decodeIdentity,
+  decodeRecord,
+  encodeIdentity,
+  encodeRecord,
+  type IdentityDocument,
+} from './documents.ts';
+import { IDENTITY_KEY, registerKey, registerOf, REGISTER_PREFIX } from './keys.ts';
+import type { AcceptorStore, ConditionalWrite, StoreVersion, WriteResult } from './store.ts';
+
+interface Known {
+  readonly record: RegisterRecord;
+  /** Undefined: there is no document yet. */
+  readonly version: StoreVersion | undefined;
+  /** Somebody else has written since, or may have: read again before the next write. */
+  readonly stale?: true;
+}
+
+interface Change {
+  readonly work: Work;
+  readonly record: RegisterRecord;
+  readonly answers: readonly RegisterReply[];
+  readonly expected: StoreVersion | undefined;
+}
+
+/** The requests of a batch that concern one register, and where their replies go. */
+interface Work {
+  readonly key: string;
+  readonly requests: readonly RegisterRequest[];
+  readonly places: readonly number[];
+}
+
+const REMEMBERED_REGISTERS = 100_000;
+/** Each conflict means that somebody else made progress on the register; this many in a row means something else. */
+const MAX_CONFLICTS = 64;
+
+export class StoreAcceptor implements Acceptor {
+  readonly url: string;
+  readonly concurrency: number;
+  readonly #store: AcceptorStore;
+  readonly #known = new Map<string, Known>();
+  #expectedId: string | undefined;
+  #identityChecked = false;
+  #lost: CasPaxosError | undefined;
+
+  constructor(store: AcceptorStore) {
+    this.#store = store;
+    this.url = store.url;
+    this.concurrency = store.concurrency;
+  }
+
+  expect(id: string): void {
+    this.#expectedId = id;
+  }
+
+  async describe(): Promise<AcceptorDescription> {
+    const identity = (await this.#identity()) ?? (await this.#create());
+    const registers = await this.#store.list(REGISTER_PREFIX, 1);
+    return {
+      id: identity.id,
+      configuration: identity.configuration,
+      hasRegisters: registers.some((key) => registerOf(key) !== undefined),
+    };
+  }
+
+  async install(configuration: Configuration): Promise<void> {
+    for (;;) {
+      const [document] = await this.#store.read([IDENTITY_KEY]);
+      const identity = this.#verify(document && decodeIdentity(document.text, `the identity of ${this.url}`));
+      if (!checkInstall(this.url, identity.configuration, configuration)) return;
+      const text = encodeIdentity({ ...identity, configuration });
+      const [result] = await this.#store.write([{ key: IDENTITY_KEY, text, expected: document?.version }]);
+      if (result?.result === 'written') return;
+      if (result?.result === 'failed') throw asCasPaxosError(result.error, 'STORE_FAILED', this.url);
+    }
+  }
+
+  async handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
+    if (this.#lost !== undefined) throw this.#lost;
+    try {
+      if (!this.#identityChecked) this.#verify(await this.#identity());
+      return await this.#handle(requests, index);
+    } catch (error) {
+      // After a failure the store may be another one: look at its identity again before the next batch.
+      this.#identityChecked = false;
+      throw asCasPaxosError(error, 'STORE_FAILED', this.url);
+    }
+  }
+
+  async list(after: string, limit: number): Promise<readonly string[]> {
+    const from = after === '' ? REGISTER_PREFIX : registerKey(after);
+    const keys = await this.#store.list(from, limit);
+    return keys.map((key) => registerOf(key)).filter((key) => key !== undefined);
+  }
+
+  async close(): Promise<void> {
+    await this.#store.close();
+  }
+
+  async #handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
+    const replies: RegisterReply[] = Array.from({ length: requests.length });
+    let open: readonly Work[] = groupByKey(requests);
+    for (let round = 0; open.length > 0; round += 1) {
+      if (round === MAX_CONFLICTS) throw new Error('a document changes faster than it can be written');
+      open = await this.#round(open, index, replies);
+    }
+    return replies;
+  }
+
+  /** Applies the role to every register of the batch and writes what changed. Returns what met a conflict. */
+  async #round(open: readonly Work[], index: number, replies: RegisterReply[]): Promise<readonly Work[]> {
+    const loaded = await this.#load(open);
+    const changes: Change[] = [];
+    for (const work of open) {
+      const known = this.#known.get(work.key);
+      if (known === undefined) {
+        const { code, message } = loaded.get(work.key)!;
+        deliver(
+          work,
+          work.requests.map(() => ({ type: 'failed', acceptor: index, code, message })),
+          replies,
+        );
+        continue;
+      }
+      let { record } = known;
+      const answers = work.requests.map((request) => {
+        const answered = answer(record, request, index);
+        record = answered.record;
+        return answered.reply;
+      });
+      if (record === known.record) deliver(work, answers, replies);
+      else changes.push({ work, record, answers, expected: known.version });
+    }
+    const results = changes.length === 0 ? [] : await this.#store.write(changes.map(conditionalWrite));
+    const conflicts = this.#settle(changes, results, replies, index);
+    if (loaded.size > 0)
+      await this.#refuseOldSets(
+        open.filter(({ key }) => loaded.has(key)),
+        replies,
+        index,
+      );
+    return conflicts;
+  }
+
+  #settle(
+    changes: readonly Change[],
+    results: readonly WriteResult[],
+    replies: RegisterReply[],
+    index: number,
+  ): readonly Work[] {
+    const conflicts: Work[] = [];
+    for (const [at, { work, record, answers }] of changes.entries()) {
+      const result = results[at]!;
+      if (result.result === 'written') {
+        this.#remember(work.key, { record, version: result.version });
+        deliver(work, answers, replies);
+        continue;
+      }
+      this.#markStale(work.key);
+      if (result.result === 'conflict') {
+        conflicts.push(work);
+      } else {
+        const message = `${this.url}: ${result.error.message}`;
+        deliver(
+          work,
+          answers.map(() => ({ type: 'failed', acceptor: index, code: 'STORE_FAILED', message })),
+          replies,
+        );
+      }
+    }
+    return conflicts;
+  }
+
+  async #refuseOldSets(loaded: readonly Work[], replies: RegisterReply[], index: number): Promise<void> {
+    const { configuration } = this.#verify(await this.#identity());
+    const set = configuration?.number ?? 0;
+    for (const { key, requests, places } of loaded) {
+      for (const [at, place] of places.entries()) {
+        if (requests[at]!.set >= set) continue;
+        replies[place] = { type: 'stale-set', acceptor: index, set };
+        this.#markStale(key);
+      }
+    }
+  }
+
+  /**
+   * Reads what is not known, or not for certain: a question about the accepted value cannot be answered from memory,
+   * somebody else may have changed it. Returns what it read, with the error where a document is unreadable.
+   */
+  async #load(open: readonly Work[]): Promise<ReadonlyMap<string, CasPaxosError | undefined>> {
+    const missing = open
+      .filter(({ key, requests }) => !this.#isFresh(key) || requests.some(isQuery))
+      .map(({ key }) => key);
+    const loaded = new Map<string, CasPaxosError | undefined>();
+    if (missing.length === 0) return loaded;
+    const documents = await this.#store.read(missing.map((key) => registerKey(key)));
+    for (const [at, key] of missing.entries()) {
+      const document = documents[at];
+      loaded.set(key, undefined);
+      try {
+        const record = document
+          ? decodeRecord(document.text, `Register ${key} in ${this.url}`)
+          : EMPTY_RECORD;
+        this.#guardAgainstOldCopy(key, record);
+        this.#remember(key, { record, version: document?.version });
+      } catch (error) {
+        if (!(error instanceof CasPaxosError) || error === this.#lost) throw error;
+        this.#known.delete(key);
+        loaded.set(key, error);
+      }
+    }
+    return loaded;
+  }
+
+  #isFresh(key: string): boolean {
+    const known = this.#known.get(key);
+    return known?.version !== undefined && known.stale !== true;
+  }
+
+  /** Rule 8: what this process has seen once must not be gone. */
+  #guardAgainstOldCopy(key: string, record: RegisterRecord): void {
+    const seen = this.#known.get(key)?.record;
+    if (seen === undefined) return;
+    const backwards =
+      compareBallots(record.promised, seen.promised) < 0 ||
+      compareBallots(record.accepted, seen.accepted) < 0;
+    if (!backwards) return;
+    this.#lose('ACCEPTOR_BEHIND', `register ${key} went back to an earlier state, as from an old copy`);
+  }
+
+  #remember(key: string, known: Known): void {
+    this.#known.delete(key);
+    this.#known.set(key, known);
+    if (this.#known.size <= REMEMBERED_REGISTERS) return;
+    const oldest = this.#known.keys().next().value as string;
+    this.#known.delete(oldest);
+  }
+
+  #markStale(key: string): void {
+    const known = this.#known.get(key);
+    if (known !== undefined) this.#known.set(key, { ...known, stale: true });
+  }
+
+  async #identity(): Promise<IdentityDocument | undefined> {
+    const [document] = await this.#store.read([IDENTITY_KEY]);
+    return document && decodeIdentity(document.text, `the identity of ${this.url}`);
+  }
+
+  #verify(identity: IdentityDocument | undefined): IdentityDocument {
+    if (identity === undefined)
+      return this.#lose('ACCEPTOR_EMPTY', 'it has lost its identity, and so its memory');
+    this.#expectedId ??= identity.id;
+    if (identity.id !== this.#expectedId) {
+      return this.#lose('ACCEPTOR_FOREIGN', `it is ${identity.id}, not ${this.#expectedId}`);
+    }
+    this.#identityChecked = true;
+    return identity;
+  }
+
+  /** Gives a store that holds nothing an identity; two processes may try, and one wins. */
+  async #create(): Promise<IdentityDocument> {
+    if (this.#expectedId !== undefined)
+      this.#lose('ACCEPTOR_EMPTY', 'it has lost its identity, and so its memory');
+    const registers = await this.#store.list(REGISTER_PREFIX, 1);
+    if (registers.some((key) => registerOf(key) !== undefined)) {
+      this.#lose('ACCEPTOR_EMPTY', 'it holds registers but has lost its identity');
+    }
+    const identity = { id: randomUUID(), createdAt: new Date().toISOString() };
+    await this.#store.write([{ key: IDENTITY_KEY, text: encodeIdentity(identity), expected: undefined }]);
+    return (await this.#identity()) ?? identity;
+  }
+
+  /** From here on this acceptor counts as down: a fresh memory in an old place is worse than none. */
+  #lose(code: 'ACCEPTOR_EMPTY' | 'ACCEPTOR_FOREIGN' | 'ACCEPTOR_BEHIND', what: string): never {
+    this.#lost = new CasPaxosError(code, `Acceptor ${this.url} is not used any more: ${what}. Replace it.`);
+    throw this.#lost;
+  }
+}
+
+function isQuery(request: RegisterRequest): boolean {
+  return request.message.type === 'query';
+}
+
+function conditionalWrite({ work, record, expected }: Change): ConditionalWrite {
+  return { key: registerKey(work.key), text: encodeRecord(record), expected };
+}
+
+function deliver(work: Work, answers: readonly RegisterReply[], replies: RegisterReply[]): void {
+  for (const [at, place] of work.places.entries()) replies[place] = answers[at]!;
+}
+
+function groupByKey(requests: readonly RegisterRequest[]): readonly Work[] {
+  const groups = new Map<string, { key: string; requests: RegisterRequest[]; places: number[] }>();
+  for (const [place, request] of requests.entries()) {
+    let group = groups.get(request.key);
+    if (group === undefined)
+      groups.set(request.key, (group = { key: request.key, requests: [], places: [] }));
+    group.requests.push(request);
+    group.places.push(place);
+  }
+  return [...groups.values()];
+}
+
+/** Whether a configuration is news to an acceptor that knows `known`; throws if the two can never belong together. */
+export function checkInstall(url: string, known: Configuration | undefined, offered: Configuration): boolean {
+  if (known === undefined) return true;
+  if (
+    known.cluster !== offered.cluster ||
+    (known.number === offered.number && !sameConfiguration(known, offered))
+  ) {
+    throw new CasPaxosError(
+      'CONFIGURATION_CONFLICT',
+      `Acceptor ${url} belongs to another set of acceptors (cluster ${known.cluster}, set ${known.number}).`,
+    );
+  }
+  return offered.number > known.number;
+}

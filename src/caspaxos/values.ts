@@ -1,0 +1,101 @@
+/**
+ * Keys and values as users pass them in. A value is plain JSON, and only what survives the journey is let through: a
+ * Date that comes back as a string, or NaN as null, would be a change that nobody made.
+ */
+import { CasPaxosError } from './errors.ts';
+
+export const MAX_KEY_BYTES = 512;
+export const DEFAULT_MAX_VALUE_BYTES = 1024 * 1024;
+/** Registers that the library keeps for itself. */
+export const RESERVED_PREFIX = '.baton.';
+
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [name: string]: Json | undefined };
+
+/** The error, or undefined for a key that can be used. */
+export function checkKey(key: unknown): CasPaxosError | undefined {
+  if (typeof key !== 'string' || key.length === 0) {
+    return new CasPaxosError('KEY_INVALID', 'A key is a string of at least one character.');
+  }
+  if (!key.isWellFormed()) return new CasPaxosError('KEY_INVALID', 'A key must be well-formed Unicode.');
+  if (key.startsWith(RESERVED_PREFIX)) {
+    return new CasPaxosError(
+      'KEY_RESERVED',
+      `Keys that begin with ${RESERVED_PREFIX} belong to the library.`,
+    );
+  }
+  const bytes = Buffer.byteLength(key);
+  if (bytes <= MAX_KEY_BYTES) return undefined;
+  return new CasPaxosError('KEY_TOO_LONG', `A key of ${bytes} bytes is over the limit of ${MAX_KEY_BYTES}.`);
+}
+
+/** The value as JSON text, or an error that says where it is not JSON. */
+export function encodeValue(value: unknown, maxBytes = DEFAULT_MAX_VALUE_BYTES): string {
+  const problem = findProblem(value, '', new Set());
+  if (problem !== undefined)
+    throw new CasPaxosError('VALUE_NOT_SERIALISABLE', `The value cannot be stored: ${problem}.`);
+  const json = JSON.stringify(value);
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= maxBytes) return json;
+  throw new CasPaxosError('VALUE_TOO_LARGE', `A value of ${bytes} bytes is over the limit of ${maxBytes}.`);
+}
+
+function findProblem(value: unknown, path: string, above: Set<object>): string | undefined {
+  const where = path === '' ? 'it' : `its ${path.slice(1)}`;
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return undefined;
+    case 'number':
+      return Number.isFinite(value) ? undefined : `${where} is ${value}, which JSON does not have`;
+    case 'object':
+      return value === null ? undefined : findProblemInside(value, where, path, above);
+    default:
+      return `${where} is a ${typeof value}`;
+  }
+}
+
+function findProblemInside(
+  value: object,
+  where: string,
+  path: string,
+  above: Set<object>,
+): string | undefined {
+  if (above.has(value)) return `${where} contains itself`;
+  const isArray = Array.isArray(value);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (!isArray && prototype !== Object.prototype && prototype !== null) {
+    return `${where} is a ${value.constructor.name}, not a plain object`;
+  }
+  if ('toJSON' in value) return `${where} has a toJSON of its own`;
+  above.add(value);
+  for (const [name, inner] of Object.entries(value)) {
+    if (inner === undefined && !isArray) continue;
+    const problem = findProblem(inner, `${path}.${name}`, above);
+    if (problem !== undefined) return problem;
+  }
+  above.delete(value);
+  return undefined;
+}
+
+/** Equality of JSON values; the order of an object's members does not matter. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const left = members(a);
+  const right = members(b);
+  return (
+    left.size === right.size &&
+    [...left].every(([name, value]) => right.has(name) && sameJson(value, right.get(name)))
+  );
+}
+
+function members(value: object): ReadonlyMap<string, unknown> {
+  return new Map(Object.entries(value).filter(([, inner]) => inner !== undefined));
+}
