@@ -22,6 +22,7 @@ import {
 } from './core/index.ts';
 import { CasPaxosError } from './errors.ts';
 import { checkQuorums, checkUrls, describe, type Membership } from './membership.ts';
+import { printableUrl } from './open-acceptor.ts';
 import { RESERVED_PREFIX } from './values.ts';
 
 export const CONFIGURATION_KEY = `${RESERVED_PREFIX}configuration`;
@@ -30,6 +31,8 @@ export interface SetChange {
   readonly membership: Membership;
   readonly urls: readonly string[];
   readonly quorums: { readonly phase1: number; readonly phase2: number } | undefined;
+  /** A member that must not be kept even if its address is named again: a new acceptor stands there. */
+  readonly leaving?: AcceptorMember | undefined;
   readonly rewrite: (key: string) => Promise<void>;
   /** Changes the configuration's register; the editor returns what it was given to leave it. */
   readonly editConfiguration: (
@@ -50,7 +53,7 @@ export async function changeSet(change: SetChange): Promise<void> {
     decided.previous === undefined ? await bringIntoForce(change, decided) : await finish(change, decided);
 
   const next: AcceptorSet = {
-    acceptors: await resolve(membership, current, urls),
+    acceptors: await resolve(change, current),
     ...(quorums && { quorums }),
   };
   if (sameMembers(next, current)) return;
@@ -130,13 +133,13 @@ async function listAll(
 
 /** The wanted members: those that are in already, and new ones, which must be empty and nobody else's. */
 async function resolve(
-  membership: Membership,
+  { membership, urls, leaving }: SetChange,
   current: Configuration,
-  urls: readonly string[],
 ): Promise<readonly AcceptorMember[]> {
   const members: AcceptorMember[] = [];
   for (const url of urls) {
-    const present = current.acceptors.find((member) => member.url === url);
+    const address = printableUrl(url);
+    const present = current.acceptors.find((member) => member.url === address && member.id !== leaving?.id);
     members.push(present ?? (await inspect(membership.openAcceptor(url))));
   }
   if (new Set(members.map(({ id }) => id)).size < members.length) {

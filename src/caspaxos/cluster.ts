@@ -12,6 +12,7 @@ import { EventEmitter } from 'node:events';
 import { formatBallot } from '../protocol/index.ts';
 import { type ClusterCounters, type ClusterLatencies, newCounters, newLatencies } from './counters.ts';
 import {
+  type AcceptorMember,
   BallotSource,
   type Backoff,
   type Configuration,
@@ -28,7 +29,7 @@ import {
 import { changeSet, CONFIGURATION_KEY } from './change-set.ts';
 import { Deadlines } from './deadlines.ts';
 import { decide, type Editor, keep, outcomeOf, Rejection } from './editing.ts';
-import { CasPaxosError } from './errors.ts';
+import { asCasPaxosError, CasPaxosError } from './errors.ts';
 import { type AcceptorStatus, Membership } from './membership.ts';
 import {
   type CallOptions,
@@ -39,7 +40,7 @@ import {
 } from './outcomes.ts';
 import { readQuorum } from './read.ts';
 import { type Job, Register, type RegisterEnvironment } from './register.ts';
-import { checkKey, DEFAULT_MAX_VALUE_BYTES, sameJson } from './values.ts';
+import { checkKey, checkOperation, DEFAULT_MAX_VALUE_BYTES, sameJson } from './values.ts';
 import { watchRegister, type WatchOptions } from './watch.ts';
 
 export interface ClusterOptions {
@@ -78,6 +79,7 @@ export interface ClusterEvents {
 /** Idle registers beyond this many are forgotten; all they held was a prepared ballot. */
 const MAX_IDLE_REGISTERS = 100_000;
 const REWRITE_TIMEOUT_MS = 30_000;
+const MAX_WARNINGS = 1000;
 
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const cluster = new Cluster(options);
@@ -95,14 +97,19 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   readonly #membership: Membership;
   readonly #environment: RegisterEnvironment;
   readonly #deadlines = new Deadlines();
+  readonly #warned = new Set<string>();
+  #lastFailure = { at: -Infinity, message: '' };
   #operations = 0;
   #closed = false;
 
   constructor(options: ClusterOptions) {
     super();
     this.#options = options;
-    const identity = { proposer: options.proposer ?? 'proposer', incarnation: randomInt(1, 2 ** 48 - 1) };
-    this.#origin = `${identity.proposer.replaceAll(/\s/g, '_')}/${identity.incarnation.toString(36)}`;
+    const identity = {
+      proposer: proposerName(options.proposer ?? 'proposer'),
+      incarnation: randomInt(1, 2 ** 48 - 1),
+    };
+    this.#origin = `${identity.proposer}/${identity.incarnation.toString(36)}`;
     this.#membership = new Membership({
       ...options,
       requestTimeoutMs: options.requestTimeoutMs ?? 1000,
@@ -117,6 +124,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       backoff: options.backoff ?? exponentialBackoff,
       counters: this.counters,
       latencies: this.latencies,
+      pace: { roundMs: 1 },
       view: () => this.#membership.view,
       onReply: (reply) => this.#onUnusualReply(reply),
       onIdle: (register) => this.#onIdle(register),
@@ -142,7 +150,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
    * the value it was given to leave it, `undefined` to delete it, or `reject(reason)`.
    */
   async change<T>(key: string, editor: Editor<T>, options: ChangeOptions = {}): Promise<ChangeOutcome<T>> {
-    const problem = checkKey(key);
+    const problem = checkKey(key) ?? (options.retryOf && checkOperation(options.retryOf));
     if (problem !== undefined) return this.#count({ outcome: 'rejected', error: problem });
     const maxBytes = this.#options.maxValueBytes ?? DEFAULT_MAX_VALUE_BYTES;
     return this.#count(await this.#run<T>(key, (json) => decide(editor, json, maxBytes), options));
@@ -156,7 +164,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     this.counters.reads += 1;
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
     if (this.#closed) throw closed();
-    const fast = await readQuorum(key, this.#environment);
+    const fast = await this.#inTime(readQuorum(key, this.#environment), timeoutMs, options.signal);
     let result: ReadResult<T>;
     if (fast === undefined) {
       this.counters.slowReads += 1;
@@ -165,8 +173,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
         timeoutMs: timeoutMs - (performance.now() - startedAt),
       });
     } else {
-      const { version, json } = decodeEnvelope(fast.value);
-      result = { value: json === undefined ? undefined : (JSON.parse(json) as T), version };
+      result = readEnvelope<T>(key, fast.value);
     }
     this.latencies.read.record(performance.now() - startedAt);
     return result;
@@ -201,10 +208,19 @@ export class Cluster extends EventEmitter<ClusterEvents> {
 
   /** Replaces the whole set of acceptors while everything runs (rule 9). */
   async changeAcceptors(urls: readonly string[], quorums?: ClusterOptions['quorums']): Promise<void> {
+    await this.#changeSet(urls, quorums);
+  }
+
+  async #changeSet(
+    urls: readonly string[],
+    quorums: ClusterOptions['quorums'],
+    leaving?: AcceptorMember,
+  ): Promise<void> {
     await changeSet({
       membership: this.#membership,
       urls,
       quorums,
+      leaving,
       rewrite: (key) => this.#rewrite(key),
       editConfiguration: (edit) => this.#editConfiguration(edit),
     });
@@ -216,8 +232,9 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     if (!acceptors.some((member) => member.id === old || member.url === old)) {
       throw new CasPaxosError('SET_CHANGE_FAILED', `There is no acceptor ${old} in this cluster.`);
     }
-    const urls = acceptors.map((member) => (member.id === old || member.url === old ? url : member.url));
-    await this.changeAcceptors(urls, quorums);
+    const isOld = (member: AcceptorMember): boolean => member.id === old || member.url === old;
+    const urls = acceptors.map((member) => (isOld(member) ? url : member.url));
+    await this.#changeSet(urls, quorums, acceptors.find(isOld));
   }
 
   /** Ends what is under way (with its true outcome) and lets go of the acceptors. */
@@ -269,6 +286,25 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     });
   }
 
+  /** The work's result, or the error of the deadline or the abort that came first. */
+  async #inTime<R>(work: Promise<R>, timeoutMs: number, signal: AbortSignal | undefined): Promise<R> {
+    const call = {};
+    const onAbort = (): void => this.#deadlines.expire(call);
+    try {
+      return await new Promise<R>((resolve, fail) => {
+        this.#deadlines.add(call, performance.now() + timeoutMs, (why) => {
+          fail(why === 'closed' ? closed() : signal?.aborted ? aborted() : this.#late(timeoutMs));
+        });
+        signal?.addEventListener('abort', onAbort, { once: true });
+        if (signal?.aborted) onAbort();
+        work.then(resolve, fail);
+      });
+    } finally {
+      this.#deadlines.remove(call);
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
   #register(key: string): Register {
     let register = this.#registers.get(key);
     if (register === undefined) {
@@ -318,13 +354,24 @@ export class Cluster extends EventEmitter<ClusterEvents> {
 
   #onUnusualReply(reply: RegisterReply): void {
     if (reply.type === 'stale-set') {
-      void this.#membership.refresh();
+      this.#membership.refresh().catch((error: unknown) => {
+        this.#warn(asCasPaxosError(error, 'STALE_SET', 'The newer set of acceptors cannot be used'));
+      });
     } else if (reply.type === 'alarm') {
       this.counters.alarms += 1;
       const url = this.acceptors[reply.acceptor]?.url ?? 'an acceptor';
       const message = `${url} was asked to accept two values under one ballot, ${formatBallot(reply.ballot)}.`;
       this.emit('alarm', new CasPaxosError('BALLOT_REUSED', message, { outcome: 'unknown' }));
+    } else if (reply.type === 'failed') {
+      this.#lastFailure = { at: performance.now(), message: reply.message };
+      if (reply.code === 'CORRUPT_RECORD') this.#warnOnce(new CasPaxosError(reply.code, reply.message));
     }
+  }
+
+  #warnOnce(error: CasPaxosError): void {
+    if (this.#warned.size > MAX_WARNINGS || this.#warned.has(error.message)) return;
+    this.#warned.add(error.message);
+    this.#warn(error);
   }
 
   #warn(error: CasPaxosError): void {
@@ -340,9 +387,25 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   }
 
   #late(timeoutMs: number): CasPaxosError {
-    const why = this.#membership.trouble() ?? 'other proposers kept winning';
+    const failedLately = performance.now() - this.#lastFailure.at < timeoutMs;
+    const failure = failedLately ? this.#lastFailure.message.replace(/\.$/, '') : undefined;
+    const why = this.#membership.trouble() ?? failure ?? 'other proposers kept winning';
     return new CasPaxosError('DEADLINE_EXCEEDED', `Not done within ${Math.round(timeoutMs)} ms: ${why}.`);
   }
+}
+
+function readEnvelope<T>(key: string, text: string | undefined): ReadResult<T> {
+  try {
+    const { version, json } = decodeEnvelope(text);
+    return { value: json === undefined ? undefined : (JSON.parse(json) as T), version };
+  } catch (error) {
+    throw asCasPaxosError(error, 'CORRUPT_RECORD', `Register ${key} cannot be read`);
+  }
+}
+
+function proposerName(name: string): string {
+  if (/^\S{1,64}$/.test(name)) return name;
+  throw new CasPaxosError('PROPOSER_INVALID', 'A proposer name has 1 to 64 characters and no white space.');
 }
 
 function closed(): CasPaxosError {

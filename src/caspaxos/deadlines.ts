@@ -22,6 +22,11 @@ export class Deadlines {
     this.#entries.delete(call);
   }
 
+  /** Ends one call now. */
+  expire(call: object): void {
+    this.#entries.get(call)?.expire('late');
+  }
+
   endAll(): void {
     for (const { expire } of this.#entries.values()) expire('closed');
     this.#stop();

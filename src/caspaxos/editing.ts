@@ -6,7 +6,7 @@ import type {
   ProposalResult,
   RegisterChange,
 } from './core/index.ts';
-import { CasPaxosError, type ErrorCode, isErrorCode } from './errors.ts';
+import { asCasPaxosError, CasPaxosError, type ErrorCode, isErrorCode } from './errors.ts';
 import type { ChangeOutcome } from './outcomes.ts';
 import { encodeValue } from './values.ts';
 
@@ -44,8 +44,9 @@ export function decide<T>(editor: Editor<T>, json: string | undefined, maxBytes:
   try {
     return { type: 'set', json: encodeValue(edited, maxBytes) };
   } catch (error) {
-    if (!(error instanceof CasPaxosError)) throw error;
-    return { type: 'reject', code: error.code, message: error.message };
+    // A getter that throws, nesting without end: whatever it is, the value is not JSON.
+    const { code, message } = asCasPaxosError(error, 'VALUE_NOT_SERIALISABLE', 'The value cannot be stored');
+    return { type: 'reject', code, message };
   }
 }
 

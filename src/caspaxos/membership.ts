@@ -20,7 +20,7 @@ import {
   quorumsOf,
 } from './core/index.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
-import { openAcceptor } from './open-acceptor.ts';
+import { openAcceptor, printableUrl } from './open-acceptor.ts';
 import type { View } from './register.ts';
 
 export interface AcceptorStatus extends AcceptorMember {
@@ -83,7 +83,7 @@ export class Membership {
     const opened = urls.map((url) => this.openAcceptor(url));
     const named = await Promise.all(opened.map((acceptor) => describe(acceptor)));
     try {
-      const configuration = newest(named) ?? (await this.#firstConfiguration(named));
+      const configuration = newest(named, commonCluster(named)) ?? (await this.#firstConfiguration(named));
       this.adopt(configuration, named);
       await this.install(configuration, membersOf(configuration));
     } catch (error) {
@@ -196,7 +196,7 @@ export class Membership {
 
   async #lookForNewer(): Promise<void> {
     const named = await Promise.all([...this.#acceptors.values()].map((acceptor) => describe(acceptor)));
-    const found = newest(named);
+    const found = newest(named, this.configuration.cluster);
     if (found !== undefined && !this.#isClosed) this.adopt(found);
   }
 
@@ -240,13 +240,26 @@ export async function describe(acceptor: Acceptor): Promise<Named> {
   }
 }
 
-function newest(named: readonly Named[]): Configuration | undefined {
+function newest(named: readonly Named[], cluster: string | undefined): Configuration | undefined {
   let found: Configuration | undefined;
   for (const { description } of named) {
     const known = description?.configuration;
-    if (known !== undefined && (found === undefined || known.number > found.number)) found = known;
+    if (known === undefined || known.cluster !== cluster) continue;
+    if (found === undefined || known.number > found.number) found = known;
   }
   return found;
+}
+
+/** The cluster that most of the named acceptors belong to: one of them may have been given away. */
+function commonCluster(named: readonly Named[]): string | undefined {
+  const votes = new Map<string, number>();
+  for (const { description } of named) {
+    const cluster = description?.configuration?.cluster;
+    if (cluster !== undefined) votes.set(cluster, (votes.get(cluster) ?? 0) + 1);
+  }
+  const [first, second] = [...votes].sort(([, a], [, b]) => b - a);
+  if (first === undefined || second === undefined || first[1] > second[1]) return first?.[0];
+  throw new CasPaxosError('CONFIGURATION_CONFLICT', 'The acceptors belong to different clusters.');
 }
 
 /** By identity if it told us, else by address: then it must still prove who it is. */
@@ -262,12 +275,10 @@ export function checkUrls(urls: readonly string[]): void {
   if (urls.length > MAX_ACCEPTORS) {
     throw new CasPaxosError('TOO_MANY_ACCEPTORS', `A cluster has at most ${MAX_ACCEPTORS} acceptors.`);
   }
-  const repeated = urls.find((url, at) => urls.indexOf(url) !== at);
+  const addresses = urls.map((url) => printableUrl(url));
+  const repeated = addresses.find((url, at) => addresses.indexOf(url) !== at);
   if (repeated === undefined) return;
-  throw new CasPaxosError(
-    'DUPLICATE_ACCEPTOR',
-    `An acceptor is named twice: ${repeated.replace(/\/\/[^@/]*@/, '//')}.`,
-  );
+  throw new CasPaxosError('DUPLICATE_ACCEPTOR', `An acceptor is named twice: ${repeated}.`);
 }
 
 export function checkQuorums(configuration: Configuration): void {

@@ -16,12 +16,21 @@ const SCHEMES: Readonly<Record<string, Opener>> = {
 };
 
 export function openAcceptor(url: string, options: ServiceClientOptions): Acceptor {
+  return openerOf(url)(url, options);
+}
+
+/** The URL without credentials, as configurations and logs show it. Throws on one that cannot be opened. */
+export function printableUrl(url: string): string {
+  return openerOf(url) === openService ? parseUrl(url).origin : url;
+}
+
+function openerOf(url: string): Opener {
   const scheme = /^[a-z][a-z0-9+.-]*:/.exec(url)?.[0];
   if (scheme === undefined) {
     throw new CasPaxosError('URL_INVALID', `"${url}" is not an acceptor URL, such as http://127.0.0.1:7400.`);
   }
   const opener = SCHEMES[scheme];
-  if (opener !== undefined) return opener(url, options);
+  if (opener !== undefined) return opener;
   const known = Object.keys(SCHEMES).join(' ');
   throw new CasPaxosError(
     'SCHEME_UNKNOWN',
@@ -35,17 +44,20 @@ function pathOf(url: string, form: string): string {
   return path;
 }
 
-/** The token may stand in the URL as its password; it is taken out before anybody prints it. */
-function openService(url: string, options: ServiceClientOptions): Acceptor {
-  let target: URL;
+function parseUrl(url: string): URL {
   try {
-    target = new URL(url);
+    return new URL(url);
   } catch {
     throw new CasPaxosError(
       'URL_INVALID',
       'An acceptor URL with http or https needs the form http://HOST:PORT.',
     );
   }
+}
+
+/** The token may stand in the URL as its password; it is taken out before anybody prints it. */
+function openService(url: string, options: ServiceClientOptions): Acceptor {
+  const target = parseUrl(url);
   const token = target.password === '' ? options.token : decodeURIComponent(target.password);
   return new ServiceAcceptor(target, { ...options, token });
 }

@@ -15,7 +15,7 @@ export async function readQuorum(
     const verdict = await ask(key, environment.view(), environment);
     if (verdict.verdict === 'agreed') return verdict;
     if (verdict.verdict === 'unavailable' || tried === TRIES) return undefined;
-    await sleep(Math.random() * (environment.latencies.phase2.mean + 1) * tried);
+    await sleep(Math.random() * environment.pace.roundMs * 2 ** tried);
   }
 }
 

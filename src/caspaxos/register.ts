@@ -31,6 +31,8 @@ export interface RegisterEnvironment {
   readonly backoff: Backoff;
   readonly counters: ClusterCounters;
   readonly latencies: ClusterLatencies;
+  /** How long a successful round takes here lately: the unit of waiting. */
+  readonly pace: { roundMs: number };
   view(): View;
   /** Somebody knows a newer set, or something else is amiss. */
   onReply(reply: RegisterReply): void;
@@ -136,6 +138,8 @@ export class Register {
     counters.messages += batchers.length;
     for (let index = 0; index < batchers.length; index += 1) {
       batchers[index]!.send(request, (reply) => {
+        // Answers to a proposer of a set that is no longer in force: the new one looks for itself.
+        if (proposer !== this.#proposer) return;
         if (reply.type === 'stale-set' || reply.type === 'alarm' || reply.type === 'failed') {
           this.#environment.onReply(reply);
         }
@@ -146,10 +150,9 @@ export class Register {
   }
 
   #wait(attempt: number, because: LostBecause): void {
-    const { counters, backoff, latencies } = this.#environment;
+    const { counters, backoff, pace } = this.#environment;
     counters[because === 'conflict' ? 'conflicts' : 'unavailable'] += 1;
-    const roundMs = latencies.phase2.count > 0 ? latencies.phase2.mean : 1;
-    const delay = backoff.delayMs(attempt, because, roundMs, Math.random());
+    const delay = backoff.delayMs(attempt, because, pace.roundMs, Math.random());
     const proposer = this.#proposer;
     this.#timer = setTimeout(() => {
       if (proposer === this.#proposer && proposer.phase === 'waiting') proposer.retry();
@@ -161,9 +164,11 @@ export class Register {
     assert(job !== undefined, 'a proposal without a job');
     clearTimeout(this.#timer);
     if (result.outcome === 'committed') {
-      const { counters, latencies } = this.#environment;
+      const { counters, latencies, pace } = this.#environment;
       const now = performance.now();
-      latencies.phase2.record(now - this.#phaseStartedAt);
+      const roundMs = now - this.#phaseStartedAt;
+      pace.roundMs += (roundMs - pace.roundMs) / 16;
+      latencies.phase2.record(roundMs);
       latencies.change.record(now - job.startedAt);
       if (result.rounds === 1 && result.changed) counters.oneRoundTrip += 1;
     }

@@ -3,6 +3,7 @@
  * Date that comes back as a string, or NaN as null, would be a change that nobody made.
  */
 import { CasPaxosError } from './errors.ts';
+import type { UnknownOperation } from './outcomes.ts';
 
 export const MAX_KEY_BYTES = 512;
 export const DEFAULT_MAX_VALUE_BYTES = 1024 * 1024;
@@ -32,6 +33,19 @@ export function checkKey(key: unknown): CasPaxosError | undefined {
   const bytes = Buffer.byteLength(key);
   if (bytes <= MAX_KEY_BYTES) return undefined;
   return new CasPaxosError('KEY_TOO_LONG', `A key of ${bytes} bytes is over the limit of ${MAX_KEY_BYTES}.`);
+}
+
+/** The error, or undefined for an operation that a change returned as unknown, however it was stored meanwhile. */
+export function checkOperation(operation: UnknownOperation): CasPaxosError | undefined {
+  const { origin, sequence, sinceVersion, attempts } = operation;
+  const counts = [sequence, sinceVersion, attempts].every(
+    (count) => Number.isSafeInteger(count) && count >= 0,
+  );
+  if (counts && typeof origin === 'string' && /^\S{1,128}$/.test(origin)) return undefined;
+  return new CasPaxosError(
+    'OPERATION_INVALID',
+    'What was passed as retryOf is not the operation of an unknown outcome.',
+  );
 }
 
 /** The value as JSON text, or an error that says where it is not JSON. */
@@ -70,9 +84,11 @@ function findProblemInside(
   const isArray = Array.isArray(value);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (!isArray && prototype !== Object.prototype && prototype !== null) {
-    return `${where} is a ${value.constructor.name}, not a plain object`;
+    return `${where} is ${nameOf(value)}, not a plain object`;
   }
   if ('toJSON' in value) return `${where} has a toJSON of its own`;
+  const hole = isArray ? Array.from(value.keys()).find((index) => !(index in value)) : undefined;
+  if (hole !== undefined) return `${where} has no element ${hole}`;
   above.add(value);
   for (const [name, inner] of Object.entries(value)) {
     if (inner === undefined && !isArray) continue;
@@ -81,6 +97,11 @@ function findProblemInside(
   }
   above.delete(value);
   return undefined;
+}
+
+function nameOf(value: object): string {
+  const name = (value.constructor as { name?: unknown } | undefined)?.name;
+  return typeof name === 'string' && name !== '' ? `a ${name}` : 'an object of some class';
 }
 
 /** Equality of JSON values; the order of an object's members does not matter. */

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { pino } from 'pino';
 import { AcceptorServer, DiskAcceptor } from '../caspaxos/index.ts';
 import { UsageError } from './errors.ts';
+import { positiveInteger } from './flags.ts';
 
 interface AcceptorFlags {
   readonly data: string;
@@ -12,6 +13,7 @@ interface AcceptorFlags {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly maxRequestBytes: string;
+  readonly stopWithParent: boolean;
   readonly logLevel: string;
 }
 
@@ -27,6 +29,7 @@ export function acceptorCommand(): Command {
     .option('--tls-cert <file>', 'PEM certificate; needed, with a token, to listen beyond loopback')
     .option('--tls-key <file>', 'PEM private key of the certificate')
     .option('--max-request-bytes <n>', 'largest request that is read', '4194304')
+    .option('--stop-with-parent', 'stop when standard input ends, as it does when the parent is gone', false)
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent', 'info')
     .addHelpText('after', '\nExample:\n  baton acceptor --data ./acceptor-1 --listen 127.0.0.1:7401\n')
     .action(runAcceptor);
@@ -57,8 +60,10 @@ async function runAcceptor(flags: AcceptorFlags): Promise<void> {
   );
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve);
+    if (flags.stopWithParent) process.stdin.resume().once('end', resolve).once('error', resolve);
   });
   log.info({ id }, 'stopping: answering what was begun');
+  process.stdin.destroy();
   await server.close();
   await acceptor.close();
   log.info({ id, ...acceptor.counters }, 'stopped');
@@ -70,13 +75,6 @@ function parseListen(listen: string): { host: string; port: number } {
   if (match === null || port > 65_535)
     throw new UsageError(`--listen needs the form HOST:PORT, not "${listen}".`);
   return { host: (match.groups?.['ipv6'] ?? match.groups?.['host'])!, port };
-}
-
-export function positiveInteger(text: string, flag: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value <= 0)
-    throw new UsageError(`${flag} needs a positive whole number.`);
-  return value;
 }
 
 function token({ tokenFile }: AcceptorFlags): string | undefined {

@@ -2,6 +2,7 @@
 /** The `baton` command. Each subcommand is a file of its own; errors are one line with their code. */
 import { Command } from 'commander';
 import { acceptorCommand } from './acceptor.ts';
+import { demoCommand } from './demo/command.ts';
 import { reportError } from './errors.ts';
 import { version } from './version.ts';
 
@@ -11,7 +12,8 @@ const program = new Command('baton')
   )
   .version(version())
   .showHelpAfterError('(baton --help shows the commands)')
-  .addCommand(acceptorCommand());
+  .addCommand(acceptorCommand())
+  .addCommand(demoCommand());
 
 try {
   await program.parseAsync();

@@ -76,16 +76,28 @@ export class RegisterChange {
     return this.#attempt;
   }
 
+  /** Never throws: an editor that fails leaves the register as it is. */
   readonly edit: Edit<string> = (current, uncertain) => {
+    try {
+      return this.#edit(current, uncertain);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.#verdict = { type: 'rejected', version: 0, json: undefined, code: 'CORRUPT_RECORD', message };
+      return current;
+    }
+  };
+
+  #edit(current: string | undefined, uncertain: boolean): string | undefined {
     const envelope = decodeEnvelope(current);
-    this.#since ??= envelope.version;
-    if (uncertain) {
+    // The lowest version that any attempt built on: a first look may have been at a value that never came to be.
+    this.#since = Math.min(this.#since ?? Infinity, envelope.version);
+    if (uncertain || this.#proposed.size > 0) {
       const traced = trace(envelope, this.operation, this.#since);
       if (traced.found === 'applied') {
         this.#verdict = this.#verdictOf(traced.attempt, traced.version);
         return current;
       }
-      if (traced.found === 'forgotten') {
+      if (traced.found === 'forgotten' && uncertain) {
         this.#verdict = { type: 'forgotten' };
         return current;
       }
@@ -93,7 +105,7 @@ export class RegisterChange {
     const edited = this.#apply(envelope, current);
     // Leaving a register empty needs no writing, unless an earlier attempt of ours must be buried.
     return edited === undefined && uncertain ? encodeEnvelope(EMPTY_ENVELOPE) : edited;
-  };
+  }
 
   #apply(envelope: Envelope, current: string | undefined): string | undefined {
     const { version, json } = envelope;

@@ -18,7 +18,7 @@ import {
   sameBallot,
 } from '../../protocol/index.ts';
 import type { BallotSource } from './ballots.ts';
-import { type AcceptorMask, maskOf, type QuorumSystem } from './quorum.ts';
+import { type AcceptorMask, isProof, maskOf, type QuorumSystem } from './quorum.ts';
 
 /** Pure: it may run many times for one change (rule 4). `undefined` is the value of a register never written. */
 export type ValueEditor<V> = (current: V | undefined) => V;
@@ -81,9 +81,14 @@ export class LeaderStateMachine<V> {
     return this.#propose(valueEditor, next);
   }
 
-  /** Whether all of the promising quorum had accepted the same ballot: then its value is chosen already (rule 5). */
+  /** Whether the promising acceptors all hold one ballot and so prove that its value is chosen already (rule 5). */
   get quorumAgreed(): boolean {
-    return this.#phase === '2' && this.#agreed;
+    return this.#phase === '2' && this.#agreed && isProof(this.#quorum, this.#highest, this.#promises);
+  }
+
+  /** The highest accepted ballot among the promises so far: the value it edits was accepted under that one. */
+  get found(): Ballot {
+    return this.#highest;
   }
 
   get ballot(): Ballot {

@@ -20,6 +20,8 @@
 import {
   assert,
   type Ballot,
+  compareBallots,
+  isZeroBallot,
   type NakMessage,
   type Phase1aMessage,
   type Phase1bResult,
@@ -199,14 +201,22 @@ export class RegisterProposer<V> {
     return edited as V;
   };
 
-  /** Asking ahead is for those who are alone: a refusal in this change says that somebody else is there. */
+  /** A refusal in this change says that somebody else is at work on the register. */
   #nextBallot(): Ballot | undefined {
     return this.#policy.prepareAhead && this.#nak === undefined ? this.#ballots.next() : undefined;
   }
 
+  /** Asking ahead is for those who are alone: the value they edit is their own, or there is none yet. */
+  #isAlone(accepted: Ballot): boolean {
+    const found = compareBallots(accepted, this.#leader.found) > 0 ? accepted : this.#leader.found;
+    if (isZeroBallot(found)) return true;
+    return found.proposer === this.#next?.proposer && found.incarnation === this.#next.incarnation;
+  }
+
   #onPromise(reply: Phase1bResult<V> & { type: '1b' }): void {
     if (this.#phase !== '1') return;
-    const message = this.#leader.startPhase2(reply, this.#editor, this.#next);
+    const next = this.#isAlone(reply.accepted) ? this.#next : undefined;
+    const message = this.#leader.startPhase2(reply, this.#editor, next);
     if (message === undefined) return;
     const mustWrite = this.#changed || this.#uncertain || (this.#force && message.value !== undefined);
     if (!mustWrite && this.#leader.quorumAgreed) {
@@ -268,6 +278,7 @@ export class RegisterProposer<V> {
   #finish(result: ProposalResult<V>): void {
     this.#phase = 'idle';
     this.#edit = undefined;
+    this.#uncertain = false;
     // After a commit the message stays current: late acknowledgements may still complete the next ballot's promise.
     if (result.outcome !== 'committed') {
       this.#message = undefined;

@@ -4,7 +4,7 @@
  * quorum; which quorums those are is injected: majorities by default, flexible sizes, or both of an old and a new
  * set while the set of acceptors changes.
  */
-import { assert } from '../../protocol/index.ts';
+import { assert, type Ballot, isZeroBallot } from '../../protocol/index.ts';
 
 export type AcceptorMask = number;
 
@@ -90,4 +90,13 @@ export function quorumsIntersect(system: QuorumSystem): boolean {
     if (system.isPhase1Quorum(first) && system.isPhase2Quorum(all & ~first)) return false;
   }
   return true;
+}
+
+/**
+ * Whether those acceptors, all holding one accepted ballot, prove that its value is the register's (rule 5): a phase-1
+ * quorum says that nothing newer is chosen, a phase-2 quorum that this is. With flexible quorums one is not the other. That
+ * nothing was ever chosen (the zero ballot) needs only the first.
+ */
+export function isProof(system: QuorumSystem, ballot: Ballot, mask: AcceptorMask): boolean {
+  return system.isPhase1Quorum(mask) && (isZeroBallot(ballot) || system.isPhase2Quorum(mask));
 }

@@ -1,10 +1,10 @@
 /**
- * The cheap read (DESIGN: CASPaxos rule 5). If a phase-1 quorum reports the same accepted ballot, the value of that
- * ballot is chosen and nothing newer was chosen before the question was asked: return it, having promised and written
- * nothing. If the quorum disagrees, some change is half-way, and only an identity change can tell.
+ * The cheap read (DESIGN: CASPaxos rule 5). If a phase-1 quorum reports the same accepted ballot, nothing newer was chosen
+ * before the question was asked; if they are a phase-2 quorum too, the value of that ballot is chosen. Then it is returned,
+ * having promised and written nothing. If they disagree, some change is half-way, and only an identity change can tell.
  */
 import { type Ballot, sameBallot } from '../../protocol/index.ts';
-import { type AcceptorMask, everyone, maskOf, type QuorumSystem } from './quorum.ts';
+import { type AcceptorMask, everyone, isProof, maskOf, type QuorumSystem } from './quorum.ts';
 import type { QueryReply } from './record.ts';
 
 export type ReadVerdict =
@@ -33,7 +33,7 @@ export class QuorumReader {
     const mask = (known?.mask ?? 0) | maskOf(reply.acceptor);
     const group: Group = known ? { ...known, mask } : { ballot: reply.accepted, value: reply.value, mask };
     this.#groups = [...this.#groups.filter((other) => other !== known), group];
-    if (this.#quorum.isPhase1Quorum(mask))
+    if (isProof(this.#quorum, group.ballot, mask))
       return { verdict: 'agreed', ballot: group.ballot, value: group.value };
     return this.#hopeless();
   }

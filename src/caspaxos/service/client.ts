@@ -48,6 +48,8 @@ export class ServiceAcceptor implements Acceptor {
   #nextCall = 1;
   #expectedId: string | undefined;
   #sequence = 0;
+  /** The number of the newest set that it is known to know. */
+  #set = 0;
   #lost: CasPaxosError | undefined;
   #closed = false;
   #reaper: NodeJS.Timeout | undefined;
@@ -71,6 +73,7 @@ export class ServiceAcceptor implements Acceptor {
 
   async install(configuration: Configuration): Promise<void> {
     await this.#call('install', JSON.stringify(configuration));
+    this.#set = Math.max(this.#set, configuration.number);
   }
 
   async handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
@@ -192,16 +195,22 @@ export class ServiceAcceptor implements Acceptor {
   #onGreeting([, sequence, greeting, code, message]: AnswerFrame): void {
     if (code !== undefined)
       throw new CasPaxosError(isErrorCode(code) ? code : 'PROTOCOL_MISMATCH', message ?? code);
-    const { id } = greeting as { id: string };
+    const { id, set } = greeting as { id: string; set: number };
     this.#expectedId ??= id;
-    if (id !== this.#expectedId) this.#lose('ACCEPTOR_FOREIGN', `it is ${id}, not ${this.#expectedId}`);
-    else if (sequence < this.#sequence) {
+    if (id !== this.#expectedId) {
+      if (sequence === 0) this.#lose('ACCEPTOR_EMPTY', `it came back empty, as ${id}`);
+      else this.#lose('ACCEPTOR_FOREIGN', `it is ${id}, not ${this.#expectedId}`);
+    } else if (set < this.#set) {
+      this.#lose('ACCEPTOR_BEHIND', `it knows set ${set} but knew set ${this.#set}, as from an old copy`);
+    }
+    if (sequence < this.#sequence) {
       this.#lose(
         'ACCEPTOR_BEHIND',
         `it is at ${sequence} but had been at ${this.#sequence}, as from an old copy`,
       );
     }
     this.#sequence = Math.max(this.#sequence, sequence);
+    this.#set = Math.max(this.#set, set);
   }
 
   #onAnswer(connection: Connection, [id, sequence, result, code, message]: AnswerFrame): void {
@@ -226,7 +235,7 @@ export class ServiceAcceptor implements Acceptor {
     }
   }
 
-  #lose(code: 'ACCEPTOR_FOREIGN' | 'ACCEPTOR_BEHIND', what: string): void {
+  #lose(code: 'ACCEPTOR_EMPTY' | 'ACCEPTOR_FOREIGN' | 'ACCEPTOR_BEHIND', what: string): void {
     this.#lost ??= new CasPaxosError(code, `Acceptor ${this.url} is not used any more: ${what}. Replace it.`);
   }
 }

@@ -7,39 +7,34 @@
  *                                                            └─ now and then ─▶ checkpoint into LMDB
  */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, realpathSync } from 'node:fs';
 import { open, type RootDatabase } from 'lmdb';
 import type { Acceptor, AcceptorDescription } from '../acceptors.ts';
 import {
   answer,
   type Configuration,
-  EMPTY_RECORD,
   type RegisterRecord,
   type RegisterReply,
   type RegisterRequest,
 } from '../core/index.ts';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
-import {
-  decodeIdentity,
-  decodeRecord,
-  encodeIdentity,
-  encodeRecord,
-  type IdentityDocument,
-} from '../stores/documents.ts';
-import { IDENTITY_KEY, registerKey, registerOf, REGISTER_PREFIX } from '../stores/keys.ts';
+import { decodeIdentity, encodeIdentity, type IdentityDocument } from '../stores/documents.ts';
+import { IDENTITY_KEY } from '../stores/keys.ts';
 import { checkInstall } from '../stores/store-acceptor.ts';
 import { flattenRecords, pack, unflattenRecords, unpack } from './codec.ts';
-import { Journal, type JournalRecord } from './journal.ts';
+import { DEFAULT_JOURNAL_BYTES, Journal, type JournalRecord } from './journal.ts';
 import { claim, release } from './owner.ts';
+import { RecordTable } from './record-table.ts';
 
-const CHECKPOINT_KEY = 'checkpoint';
-const CHECKPOINT_CHUNK = 500;
-/** How much of what is already in the database is kept in memory as well. */
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
+/** What a message can take in the journal besides three bytes for each character of its key and value. */
+const MESSAGE_BYTES = 400;
 
 export interface DiskAcceptorOptions {
   readonly directory: string;
+  /** Size of each of the two journal files; at least twice the largest batch. */
   readonly journalBytes?: number;
+  /** How much of what is already in the database is kept in memory as well. */
   readonly cacheBytes?: number;
 }
 
@@ -54,6 +49,7 @@ export interface DiskAcceptorCounters {
 interface Waiting {
   readonly requests: readonly RegisterRequest[];
   readonly index: number;
+  readonly bytes: number;
   readonly resolve: (replies: readonly RegisterReply[]) => void;
   readonly reject: (error: Error) => void;
 }
@@ -62,55 +58,31 @@ export class DiskAcceptor implements Acceptor {
   readonly url: string;
   readonly concurrency = 1;
   readonly counters: DiskAcceptorCounters = { requests: 0, batches: 0, syncs: 0, checkpoints: 0 };
-  readonly #database: RootDatabase<string, string>;
   readonly #directory: string;
-  readonly #cacheBytes: number;
-  readonly #records = new Map<string, RegisterRecord>();
-  #cachedBytes = 0;
-  #journal!: Journal;
-  #identity!: IdentityDocument;
-  /**
-   * Records that the database does not hold yet: those of the journal, and those on their way into it. A checkpoint
-   * may save the latter before they are answered, which is early but never wrong.
-   */
-  #dirty = new Map<string, RegisterRecord>();
-  #checkpointing: Promise<void> | undefined;
-  #inCheckpoint: ReadonlyMap<string, RegisterRecord> = new Map();
+  readonly #database: RootDatabase<string, string>;
+  readonly #table: RecordTable;
+  readonly #journal: Journal;
+  readonly #maxBatchBytes: number;
+  #identity: IdentityDocument;
   #queue: Waiting[] = [];
-  #draining: Promise<void> | undefined;
+  #isDraining = false;
+  #whenIdle: (() => void)[] = [];
+  #checkpointing: Promise<void> | undefined;
+  #installing: Promise<void> = Promise.resolve();
   #broken: CasPaxosError | undefined;
 
-  private constructor(options: DiskAcceptorOptions) {
-    this.url = `disk:${options.directory}`;
-    this.#directory = options.directory;
-    this.#cacheBytes = options.cacheBytes ?? DEFAULT_CACHE_BYTES;
-    try {
-      mkdirSync(options.directory, { recursive: true, mode: 0o700 });
-      this.#database = open<string, string>({
-        path: options.directory,
-        encoding: 'string',
-        overlappingSync: false,
-      });
-    } catch (error) {
-      throw asCasPaxosError(
-        error,
-        'STORE_FAILED',
-        `The data directory ${options.directory} cannot be opened`,
-      );
-    }
+  private constructor(parts: Parts) {
+    this.url = `disk:${parts.directory}`;
+    this.#directory = parts.directory;
+    this.#database = parts.database;
+    this.#table = parts.table;
+    this.#journal = parts.journal;
+    this.#identity = parts.identity;
+    this.#maxBatchBytes = parts.journal.size / 2;
   }
 
   static async open(options: DiskAcceptorOptions): Promise<DiskAcceptor> {
-    const acceptor = new DiskAcceptor(options);
-    claim(acceptor.#database, options.directory);
-    try {
-      await acceptor.#start(options.journalBytes);
-    } catch (error) {
-      release(options.directory);
-      await acceptor.#database.close();
-      throw error;
-    }
-    return acceptor;
+    return new DiskAcceptor(await openParts(options));
   }
 
   get id(): string {
@@ -137,78 +109,65 @@ export class DiskAcceptor implements Acceptor {
   }
 
   async describe(): Promise<AcceptorDescription> {
+    this.#refuseWhenBroken();
     const { id, configuration } = this.#identity;
-    return { id, configuration, hasRegisters: this.#dirty.size > 0 || (await this.list('', 1)).length > 0 };
+    return { id, configuration, hasRegisters: !this.#table.isEmpty };
   }
 
-  async install(configuration: Configuration): Promise<void> {
-    if (!checkInstall(this.url, this.#identity.configuration, configuration)) return;
-    const identity = { ...this.#identity, configuration };
-    await this.#database.put(IDENTITY_KEY, encodeIdentity(identity));
-    // Two of these may overlap; the newer one stays.
-    if (checkInstall(this.url, this.#identity.configuration, configuration)) this.#identity = identity;
+  /** One after another, so that the newest is what stays on disk. */
+  install(configuration: Configuration): Promise<void> {
+    const installed = this.#installing.then(() => this.#install(configuration));
+    this.#installing = installed.catch(() => undefined);
+    return installed;
   }
 
   handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ requests, index, resolve, reject });
-      this.#draining ??= this.#drain().finally(() => {
-        this.#draining = undefined;
-      });
+      const bytes = journalBytesOf(requests);
+      if (bytes > this.#maxBatchBytes) {
+        reject(
+          new CasPaxosError(
+            'REQUEST_TOO_LARGE',
+            `A batch of about ${bytes} bytes is too large for the journal.`,
+          ),
+        );
+        return;
+      }
+      this.#queue.push({ requests, index, bytes, resolve, reject });
+      if (!this.#isDraining) void this.#drain();
     });
   }
 
   async list(after: string, limit: number): Promise<readonly string[]> {
+    this.#refuseWhenBroken();
     await this.#checkpoint();
-    const keys: string[] = [];
-    const start = after === '' ? REGISTER_PREFIX : registerKey(after);
-    for (const key of this.#database.getKeys({ start, limit: limit + 1 })) {
-      const register = registerOf(key);
-      if (register !== undefined && register !== after && keys.length < limit) keys.push(register);
-    }
-    return keys;
+    return this.#table.list(after, limit);
   }
 
   async close(): Promise<void> {
-    await this.#draining;
+    if (this.#isDraining) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+    await this.#installing;
     if (this.#broken === undefined) await this.#checkpoint();
+    await this.#checkpointing;
     await this.#journal.close();
     await this.#database.close();
     release(this.#directory);
   }
 
-  async #start(journalBytes: number | undefined): Promise<void> {
-    const text = this.#database.get(IDENTITY_KEY);
-    if (text === undefined) {
-      this.#identity = { id: randomUUID(), createdAt: new Date().toISOString() };
-      await this.#database.put(IDENTITY_KEY, encodeIdentity(this.#identity));
-    } else {
-      this.#identity = decodeIdentity(text, `The identity in ${this.#directory}`);
-    }
-    const checkpoint = Number(this.#database.get(CHECKPOINT_KEY) ?? 0);
-    this.#journal = await Journal.open({
-      directory: this.#directory,
-      salt: this.#identity.id,
-      checkpoint,
-      size: journalBytes,
-      restore: (records) => this.#restore(records),
-    });
-  }
-
-  async #restore(records: readonly JournalRecord[]): Promise<void> {
-    const newest = new Map<string, RegisterRecord>();
-    for (const { payload } of records) {
-      for (const [key, record] of unflattenRecords(unpack(payload))) newest.set(key, record);
-    }
-    await this.#save(newest, records.at(-1)!.sequence);
+  async #install(configuration: Configuration): Promise<void> {
+    this.#refuseWhenBroken();
+    if (!checkInstall(this.url, this.#identity.configuration, configuration)) return;
+    const identity = { ...this.#identity, configuration };
+    await this.#database.put(IDENTITY_KEY, encodeIdentity(identity));
+    this.#identity = identity;
   }
 
   async #drain(): Promise<void> {
+    this.#isDraining = true;
     while (this.#queue.length > 0) {
-      const batch = this.#queue;
-      this.#queue = [];
+      const batch = this.#takeBatch();
       try {
-        if (this.#broken !== undefined) throw this.#broken;
+        this.#refuseWhenBroken();
         const replies = await this.#process(batch);
         for (const [at, waiting] of batch.entries()) waiting.resolve(replies[at]!);
       } catch (error) {
@@ -217,6 +176,15 @@ export class DiskAcceptor implements Acceptor {
         for (const waiting of batch) waiting.reject(this.#broken);
       }
     }
+    this.#isDraining = false;
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+
+  /** Everything that waits, as far as one journal record can hold it. */
+  #takeBatch(): readonly Waiting[] {
+    let bytes = 0;
+    const end = this.#queue.findIndex((waiting) => (bytes += waiting.bytes) > this.#maxBatchBytes);
+    return this.#queue.splice(0, end < 0 ? this.#queue.length : end);
   }
 
   async #process(batch: readonly Waiting[]): Promise<readonly (readonly RegisterReply[])[]> {
@@ -226,12 +194,8 @@ export class DiskAcceptor implements Acceptor {
       requests.map((request) => this.#answer(request, index, set, changed)),
     );
     this.counters.batches += 1;
-    if (changed.size === 0) return replies;
-    const payload = pack(flattenRecords(changed));
-    while (this.#journal.isFullFor(payload.length)) await this.#checkpoint();
-    await this.#journal.append(payload);
-    this.counters.syncs += 1;
-    if (this.#journal.needsCheckpoint && this.#checkpointing === undefined) this.#checkpointInBackground();
+    if (changed.size > 0) await this.#persist(pack(flattenRecords(changed)));
+    this.#table.trim();
     return replies;
   }
 
@@ -245,87 +209,125 @@ export class DiskAcceptor implements Acceptor {
     if (request.set < set) return { type: 'stale-set', acceptor: index, set };
     let before: RegisterRecord;
     try {
-      before = this.#record(request.key);
+      before = this.#table.get(request.key);
     } catch (error) {
       const { code, message } = asCasPaxosError(error, 'CORRUPT_RECORD', this.url);
       return { type: 'failed', acceptor: index, code, message };
     }
     const { record, reply } = answer(before, request, index);
     if (record !== before) {
-      this.#remember(request.key, record, before);
+      this.#table.set(request.key, record, before);
       changed.set(request.key, record);
-      this.#dirty.set(request.key, record);
     }
     return reply;
   }
 
-  #record(key: string): RegisterRecord {
-    const known = this.#records.get(key);
-    if (known !== undefined) return known;
-    const text = this.#database.get(registerKey(key));
-    if (text === undefined) return EMPTY_RECORD;
-    const record = decodeRecord(text, `Register ${key} in ${this.#directory}`);
-    this.#remember(key, record, EMPTY_RECORD);
-    return record;
+  /** Rule 3: nothing is answered before this has resolved. */
+  async #persist(payload: Buffer): Promise<void> {
+    while (this.#journal.isFullFor(payload.length)) await this.#checkpoint();
+    await this.#journal.append(payload);
+    this.counters.syncs += 1;
+    // A failure in the background has marked this acceptor as broken, and whoever asks next is told.
+    if (this.#journal.needsCheckpoint && this.#checkpointing === undefined)
+      this.#checkpoint().catch(() => {});
   }
 
-  #remember(key: string, record: RegisterRecord, before: RegisterRecord): void {
-    this.#records.set(key, record);
-    this.#cachedBytes += (record.value?.length ?? 0) - (before.value?.length ?? 0);
-    if (before === EMPTY_RECORD) this.#cachedBytes += RECORD_OVERHEAD + key.length;
-  }
-
-  #checkpointInBackground(): void {
-    // A failure has marked this acceptor as broken, and whoever asks next is told.
-    this.#checkpoint().catch(() => {});
-  }
-
-  /** Copies what only the journal holds into the database. One at a time; a second caller waits for a full one. */
+  /** Copies what only the journal holds into the database. One at a time; whoever comes second then begins another. */
   async #checkpoint(): Promise<void> {
     while (this.#checkpointing !== undefined) await this.#checkpointing;
-    if (this.#dirty.size === 0) return;
-    const sequence = this.#journal.sequence;
-    this.#inCheckpoint = this.#dirty;
-    this.#dirty = new Map();
-    this.#checkpointing = this.#saveAndFree(this.#inCheckpoint, sequence);
+    this.#refuseWhenBroken();
+    if (!this.#table.hasUnsaved) return;
+    this.#checkpointing = this.#saveTable();
     await this.#checkpointing;
-    if (this.#broken !== undefined) throw this.#broken;
+    this.#refuseWhenBroken();
   }
 
-  async #saveAndFree(records: ReadonlyMap<string, RegisterRecord>, sequence: number): Promise<void> {
+  async #saveTable(): Promise<void> {
+    const { sequence } = this.#journal;
     try {
-      await this.#save(records, sequence);
+      await this.#table.save(sequence);
       this.#journal.checkpointed(sequence);
       this.counters.checkpoints += 1;
     } catch (error) {
       this.#broken ??= asCasPaxosError(error, 'STORE_FAILED', `The database of ${this.url} failed`);
     } finally {
-      this.#inCheckpoint = new Map();
       this.#checkpointing = undefined;
-      this.#trim();
     }
   }
 
-  async #save(records: ReadonlyMap<string, RegisterRecord>, sequence: number): Promise<void> {
-    let written = 0;
-    for (const [key, record] of records) {
-      const put = this.#database.put(registerKey(key), encodeRecord(record));
-      written += 1;
-      if (written % CHECKPOINT_CHUNK === 0) await put;
-    }
-    // LMDB commits in order, so when this one is on disk the others are.
-    await this.#database.put(CHECKPOINT_KEY, String(sequence));
-  }
-
-  /** Forgets the oldest of what the database holds anyway. */
-  #trim(): void {
-    for (const [key, record] of this.#records) {
-      if (this.#cachedBytes <= this.#cacheBytes) return;
-      if (this.#dirty.has(key) || this.#inCheckpoint.has(key)) continue;
-      this.#records.delete(key);
-      this.#cachedBytes -= RECORD_OVERHEAD + key.length + (record.value?.length ?? 0);
-    }
+  #refuseWhenBroken(): void {
+    if (this.#broken !== undefined) throw this.#broken;
   }
 }
 
-const RECORD_OVERHEAD = 300;
+interface Parts {
+  readonly directory: string;
+  readonly database: RootDatabase<string, string>;
+  readonly table: RecordTable;
+  readonly journal: Journal;
+  readonly identity: IdentityDocument;
+}
+
+async function openParts(options: DiskAcceptorOptions): Promise<Parts> {
+  const { directory, database } = openDatabase(options.directory);
+  try {
+    claim(database, directory);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  try {
+    const text = database.get(IDENTITY_KEY);
+    const known = text === undefined ? undefined : decodeIdentity(text, `The identity in ${directory}`);
+    const identity = known ?? { id: randomUUID(), createdAt: new Date().toISOString() };
+    const table = new RecordTable(database, directory, options.cacheBytes ?? DEFAULT_CACHE_BYTES);
+    const journal = await Journal.open({
+      directory,
+      salt: identity.id,
+      checkpoint: table.checkpoint,
+      size: options.journalBytes ?? DEFAULT_JOURNAL_BYTES,
+      isNew: known === undefined,
+      restore: (records) => restore(table, records),
+    });
+    // Last of all: an acceptor has an identity only once it has everything else that it must never lose.
+    if (known === undefined) await database.put(IDENTITY_KEY, encodeIdentity(identity));
+    return { directory, database, table, journal, identity };
+  } catch (error) {
+    release(directory);
+    await database.close();
+    throw error;
+  }
+}
+
+function openDatabase(path: string): { directory: string; database: RootDatabase<string, string> } {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const directory = realpathSync(path);
+    // A directory, whatever its name: one with a dot in it would be taken for a file (`noSubdir`).
+    const database = open<string, string>({
+      path: directory,
+      encoding: 'string',
+      noSubdir: false,
+      overlappingSync: false,
+    });
+    return { directory, database };
+  } catch (error) {
+    throw asCasPaxosError(error, 'STORE_FAILED', `The data directory ${path} cannot be opened`);
+  }
+}
+
+async function restore(table: RecordTable, records: readonly JournalRecord[]): Promise<void> {
+  const newest = new Map<string, RegisterRecord>();
+  for (const { payload } of records) {
+    for (const [key, record] of unflattenRecords(unpack(payload))) newest.set(key, record);
+  }
+  await table.write(newest, records.at(-1)!.sequence);
+}
+
+function journalBytesOf(requests: readonly RegisterRequest[]): number {
+  let bytes = 0;
+  for (const { key, message } of requests) {
+    bytes += MESSAGE_BYTES + 3 * (key.length + (message.type === '2a' ? message.value.length : 0));
+  }
+  return bytes;
+}

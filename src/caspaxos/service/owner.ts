@@ -17,22 +17,17 @@ interface Owner {
 
 export function claim(database: RootDatabase<string, string>, directory: string): void {
   const self: Owner = { pid: process.pid, started: startOf(process.pid) ?? '' };
-  const holder = database.transactionSync(() => {
+  const holder = database.transactionSync((): Owner | undefined => {
     const text = database.get(OWNER_KEY);
     const owner = text === undefined ? undefined : (JSON.parse(text) as Owner);
-    if (owner !== undefined && isAlive(owner) && !held.has(directory)) {
-      if (owner.pid !== self.pid) return owner;
-    } else if (held.has(directory)) {
-      return self;
-    }
+    const isOurs = owner?.pid === self.pid && !held.has(directory);
+    if (owner !== undefined && !isOurs && isAlive(owner)) return owner;
     void database.put(OWNER_KEY, JSON.stringify(self));
     return undefined;
   });
   if (holder !== undefined) {
-    throw new CasPaxosError(
-      'DATA_LOCKED',
-      `The data directory ${directory} is in use by process ${holder.pid}.`,
-    );
+    const message = `The data directory ${directory} is in use by process ${holder.pid}.`;
+    throw new CasPaxosError('DATA_LOCKED', message);
   }
   held.add(directory);
 }
@@ -45,13 +40,12 @@ export function release(directory: string): void {
 const held = new Set<string>();
 
 function isAlive(owner: Owner): boolean {
-  const started = startOf(owner.pid);
-  if (started !== undefined) return started === owner.started;
+  if (process.platform === 'linux') return startOf(owner.pid) === owner.started;
   try {
     process.kill(owner.pid, 0);
-    return process.platform !== 'linux';
+    return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' && process.platform !== 'linux';
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -1,6 +1,6 @@
 /** The server's end of one proposer's stream: reads calls, answers them, and pushes back on who sends too much. */
 import type { Duplex } from 'node:stream';
-import { parseConfiguration } from '../core/index.ts';
+import { parseConfiguration, type RegisterReply } from '../core/index.ts';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import { flattenReplies, pack, unflattenRequests, unpack } from './codec.ts';
 import type { DiskAcceptor } from './disk-acceptor.ts';
@@ -12,6 +12,9 @@ const MAX_UNDER_WAY = 64;
 const MAX_LIST = 1000;
 /** A client that reads none of its answers for this long is cut off. */
 const STALLED_MS = 30_000;
+const CLOSING_MS = 1000;
+/** In UTF-16 units; at three bytes each still below what a client reads. */
+const MAX_ANSWER_LENGTH = 16 * 1024 * 1024;
 
 export class AcceptorStream {
   readonly #socket: Duplex;
@@ -32,7 +35,7 @@ export class AcceptorStream {
       clearTimeout(this.#blocked);
       onClose();
     });
-    this.#send([0, acceptor.sequence, { id: acceptor.id }]);
+    this.#send([0, acceptor.sequence, { id: acceptor.id, set: acceptor.configuration?.number ?? 0 }]);
   }
 
   /** Reads no more; resolves when what was begun is answered. */
@@ -44,7 +47,14 @@ export class AcceptorStream {
         this.#onIdle = resolve;
       });
     }
-    this.#socket.end();
+    // A client that does not close its side in return is not waited for.
+    const givenUp = setTimeout(() => this.#socket.destroy(), CLOSING_MS);
+    await new Promise<void>((resolve) => {
+      this.#socket.once('close', resolve);
+      this.#socket.end(() => this.#socket.destroy());
+      if (this.#socket.destroyed) resolve();
+    });
+    clearTimeout(givenUp);
   }
 
   #onData(chunk: Buffer): void {
@@ -52,8 +62,10 @@ export class AcceptorStream {
       this.#splitter.push(chunk, (payload) => this.#onCall(payload));
     } catch (error) {
       const { code, message } = asCasPaxosError(error, 'PROTOCOL_MISMATCH', 'A call that cannot be read');
+      // Where the next frame begins is anybody's guess now: say so, and read no more.
+      this.#socket.removeAllListeners('data');
       this.#send([0, this.#acceptor.sequence, null, code, message]);
-      this.#socket.end();
+      this.#socket.end(() => this.#socket.destroy());
     }
     if (this.#underWay >= MAX_UNDER_WAY) this.#socket.pause();
   }
@@ -84,7 +96,7 @@ export class AcceptorStream {
   async #perform(name: string, argument: unknown): Promise<unknown> {
     switch (name) {
       case 'handle':
-        return flattenReplies(await this.#acceptor.handle(unflattenRequests(argument), 0));
+        return flattenReplies(withinBounds(await this.#acceptor.handle(unflattenRequests(argument), 0)));
       case 'describe':
         return this.#acceptor.describe();
       case 'install':
@@ -111,4 +123,23 @@ export class AcceptorStream {
     this.#blocked = undefined;
     if (this.#underWay < MAX_UNDER_WAY && this.#onIdle === undefined) this.#socket.resume();
   }
+}
+
+/**
+ * An answer may hold many values. Those that would make it larger than a client reads are left out: to their proposers that
+ * is an acceptor that did not answer, and they ask again, in smaller company.
+ */
+function withinBounds(replies: readonly RegisterReply[]): readonly RegisterReply[] {
+  let length = 0;
+  return replies.map((reply): RegisterReply => {
+    if (reply.type !== '1b' && reply.type !== 'state') return reply;
+    length += reply.value?.length ?? 0;
+    if (length <= MAX_ANSWER_LENGTH) return reply;
+    return {
+      type: 'failed',
+      acceptor: 0,
+      code: 'REQUEST_TOO_LARGE',
+      message: 'Too many large values were asked for at once.',
+    };
+  });
 }

@@ -6,7 +6,7 @@
  *   server:  [id, sequence, result]           the acceptor's durable sequence number stands in every answer (rule 8)
  *            [id, sequence, null, code, message]
  *
- * Calls may be answered in any order. The first frame is the server's: [0, sequence, {id}].
+ * Calls may be answered in any order. The first frame is the server's: [0, sequence, {id, set}].
  */
 export const STREAM_PATH = '/v1/stream';
 export const STREAM_PROTOCOL = 'baton-acceptor/1';

@@ -25,6 +25,8 @@ export class LmdbStore implements AcceptorStore {
         path,
         encoding: 'string',
         useVersions: true,
+        // A directory, whatever its name: one with a dot in it would be taken for a file.
+        noSubdir: false,
         // By default a commit is visible before it is on disk: here an answer must mean durable (rule 3).
         overlappingSync: false,
       });

@@ -66,6 +66,8 @@ export class StoreAcceptor implements Acceptor {
   readonly #known = new Map<string, Known>();
   #expectedId: string | undefined;
   #identityChecked = false;
+  /** The number of the newest set that the identity document was seen to name. */
+  #set = 0;
   #lost: CasPaxosError | undefined;
 
   constructor(store: AcceptorStore) {
@@ -79,6 +81,7 @@ export class StoreAcceptor implements Acceptor {
   }
 
   async describe(): Promise<AcceptorDescription> {
+    this.#refuseWhenLost();
     const identity = (await this.#identity()) ?? (await this.#create());
     const registers = await this.#store.list(REGISTER_PREFIX, 1);
     return {
@@ -89,6 +92,7 @@ export class StoreAcceptor implements Acceptor {
   }
 
   async install(configuration: Configuration): Promise<void> {
+    this.#refuseWhenLost();
     for (;;) {
       const [document] = await this.#store.read([IDENTITY_KEY]);
       const identity = this.#verify(document && decodeIdentity(document.text, `the identity of ${this.url}`));
@@ -101,7 +105,7 @@ export class StoreAcceptor implements Acceptor {
   }
 
   async handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
-    if (this.#lost !== undefined) throw this.#lost;
+    this.#refuseWhenLost();
     try {
       if (!this.#identityChecked) this.#verify(await this.#identity());
       return await this.#handle(requests, index);
@@ -113,6 +117,7 @@ export class StoreAcceptor implements Acceptor {
   }
 
   async list(after: string, limit: number): Promise<readonly string[]> {
+    this.#refuseWhenLost();
     const from = after === '' ? REGISTER_PREFIX : registerKey(after);
     const keys = await this.#store.list(from, limit);
     return keys.map((key) => registerOf(key)).filter((key) => key !== undefined);
@@ -218,6 +223,8 @@ export class StoreAcceptor implements Acceptor {
       .map(({ key }) => key);
     const loaded = new Map<string, CasPaxosError | undefined>();
     if (missing.length === 0) return loaded;
+    // What was known when the question was asked; another batch may learn more while it is on its way.
+    const seen = missing.map((key) => this.#known.get(key)?.record);
     const documents = await this.#store.read(missing.map((key) => registerKey(key)));
     for (const [at, key] of missing.entries()) {
       const document = documents[at];
@@ -226,8 +233,10 @@ export class StoreAcceptor implements Acceptor {
         const record = document
           ? decodeRecord(document.text, `Register ${key} in ${this.url}`)
           : EMPTY_RECORD;
-        this.#guardAgainstOldCopy(key, record);
-        this.#remember(key, { record, version: document?.version });
+        await this.#guardAgainstOldCopy(key, record, seen[at]);
+        const known = this.#known.get(key)?.record;
+        if (known === undefined || !isBehind(record, known))
+          this.#remember(key, { record, version: document?.version });
       } catch (error) {
         if (!(error instanceof CasPaxosError) || error === this.#lost) throw error;
         this.#known.delete(key);
@@ -243,13 +252,14 @@ export class StoreAcceptor implements Acceptor {
   }
 
   /** Rule 8: what this process has seen once must not be gone. */
-  #guardAgainstOldCopy(key: string, record: RegisterRecord): void {
-    const seen = this.#known.get(key)?.record;
-    if (seen === undefined) return;
-    const backwards =
-      compareBallots(record.promised, seen.promised) < 0 ||
-      compareBallots(record.accepted, seen.accepted) < 0;
-    if (!backwards) return;
+  async #guardAgainstOldCopy(
+    key: string,
+    record: RegisterRecord,
+    seen: RegisterRecord | undefined,
+  ): Promise<void> {
+    if (seen === undefined || !isBehind(record, seen)) return;
+    // Empty, or somebody else's, is the better word for it when it applies.
+    this.#verify(await this.#identity());
     this.#lose('ACCEPTOR_BEHIND', `register ${key} went back to an earlier state, as from an old copy`);
   }
 
@@ -278,6 +288,10 @@ export class StoreAcceptor implements Acceptor {
     if (identity.id !== this.#expectedId) {
       return this.#lose('ACCEPTOR_FOREIGN', `it is ${identity.id}, not ${this.#expectedId}`);
     }
+    const set = identity.configuration?.number ?? 0;
+    if (set < this.#set)
+      this.#lose('ACCEPTOR_BEHIND', `it knows set ${set} but knew set ${this.#set}, as from an old copy`);
+    this.#set = set;
     this.#identityChecked = true;
     return identity;
   }
@@ -295,11 +309,21 @@ export class StoreAcceptor implements Acceptor {
     return (await this.#identity()) ?? identity;
   }
 
+  #refuseWhenLost(): void {
+    if (this.#lost !== undefined) throw this.#lost;
+  }
+
   /** From here on this acceptor counts as down: a fresh memory in an old place is worse than none. */
   #lose(code: 'ACCEPTOR_EMPTY' | 'ACCEPTOR_FOREIGN' | 'ACCEPTOR_BEHIND', what: string): never {
     this.#lost = new CasPaxosError(code, `Acceptor ${this.url} is not used any more: ${what}. Replace it.`);
     throw this.#lost;
   }
+}
+
+function isBehind(record: RegisterRecord, seen: RegisterRecord): boolean {
+  return (
+    compareBallots(record.promised, seen.promised) < 0 || compareBallots(record.accepted, seen.accepted) < 0
+  );
 }
 
 function isQuery(request: RegisterRequest): boolean {

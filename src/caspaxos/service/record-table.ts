@@ -1,0 +1,110 @@
+/**
+ * The records of a disk acceptor: in memory what is in use, in LMDB the rest, and in between those that only the journal
+ * holds so far. A checkpoint copies the latter into LMDB. Records that are on their way into the journal may be saved along
+ * with them before they are answered, which is early but never wrong.
+ */
+import type { RootDatabase } from 'lmdb';
+import { EMPTY_RECORD, type RegisterRecord } from '../core/index.ts';
+import { decodeRecord, encodeRecord } from '../stores/documents.ts';
+import { registerKey, registerOf, REGISTER_PREFIX } from '../stores/keys.ts';
+
+const CHECKPOINT_KEY = 'checkpoint';
+const CHECKPOINT_CHUNK = 500;
+/** What a record costs in memory besides its key and value. */
+const RECORD_OVERHEAD = 300;
+
+export class RecordTable {
+  readonly #database: RootDatabase<string, string>;
+  readonly #name: string;
+  readonly #cacheBytes: number;
+  readonly #records = new Map<string, RegisterRecord>();
+  #cachedBytes = 0;
+  /** Not in the database yet. */
+  #dirty = new Map<string, RegisterRecord>();
+  /** Being written to the database right now. */
+  #saving: ReadonlyMap<string, RegisterRecord> = new Map();
+
+  /** `name` is for messages; `cacheBytes` bounds what is kept in memory of what the database holds anyway. */
+  constructor(database: RootDatabase<string, string>, name: string, cacheBytes: number) {
+    this.#database = database;
+    this.#name = name;
+    this.#cacheBytes = cacheBytes;
+  }
+
+  /** The number of the last journal record that the database holds everything of. */
+  get checkpoint(): number {
+    return Number(this.#database.get(CHECKPOINT_KEY) ?? 0);
+  }
+
+  get isEmpty(): boolean {
+    return this.#records.size === 0 && this.list('', 1).length === 0;
+  }
+
+  get hasUnsaved(): boolean {
+    return this.#dirty.size > 0;
+  }
+
+  /** Throws CORRUPT_RECORD rather than take garbage for an empty register. */
+  get(key: string): RegisterRecord {
+    const known = this.#records.get(key);
+    if (known !== undefined) return known;
+    const text = this.#database.get(registerKey(key));
+    if (text === undefined) return EMPTY_RECORD;
+    const record = decodeRecord(text, `Register ${key} in ${this.#name}`);
+    this.#keep(key, record, EMPTY_RECORD);
+    return record;
+  }
+
+  set(key: string, record: RegisterRecord, before: RegisterRecord): void {
+    this.#keep(key, record, before);
+    this.#dirty.set(key, record);
+  }
+
+  /** Saves everything that the journal holds up to `sequence`, for good. One at a time. */
+  async save(sequence: number): Promise<void> {
+    this.#saving = this.#dirty;
+    this.#dirty = new Map();
+    await this.write(this.#saving, sequence);
+    this.#saving = new Map();
+    this.trim();
+  }
+
+  async write(records: ReadonlyMap<string, RegisterRecord>, sequence: number): Promise<void> {
+    let written = 0;
+    for (const [key, record] of records) {
+      const put = this.#database.put(registerKey(key), encodeRecord(record));
+      written += 1;
+      if (written % CHECKPOINT_CHUNK === 0) await put;
+    }
+    // LMDB commits in order, so when this one is on disk the others are.
+    await this.#database.put(CHECKPOINT_KEY, String(sequence));
+  }
+
+  /** Of what the database holds. */
+  list(after: string, limit: number): readonly string[] {
+    const keys: string[] = [];
+    const start = after === '' ? REGISTER_PREFIX : registerKey(after);
+    for (const key of this.#database.getKeys({ start, limit: limit + 1 })) {
+      const register = registerOf(key);
+      if (register !== undefined && register !== after && keys.length < limit) keys.push(register);
+    }
+    return keys;
+  }
+
+  /** Forgets the oldest of what the database holds anyway. */
+  trim(): void {
+    if (this.#cachedBytes <= this.#cacheBytes) return;
+    for (const [key, record] of this.#records) {
+      if (this.#dirty.has(key) || this.#saving.has(key)) continue;
+      this.#records.delete(key);
+      this.#cachedBytes -= RECORD_OVERHEAD + key.length + (record.value?.length ?? 0);
+      if (this.#cachedBytes <= this.#cacheBytes) return;
+    }
+  }
+
+  #keep(key: string, record: RegisterRecord, before: RegisterRecord): void {
+    this.#records.set(key, record);
+    this.#cachedBytes += (record.value?.length ?? 0) - (before.value?.length ?? 0);
+    if (before === EMPTY_RECORD) this.#cachedBytes += RECORD_OVERHEAD + key.length;
+  }
+}
