@@ -6,7 +6,7 @@
  * (a checkpoint) before that file's turn comes again. So at any moment the database and the two files together hold
  * everything that was ever answered.
  *
- *   record:  magic u32 | length u32 | crc32 u32 | 0 u32 | sequence u64 | payload, padded to 8 bytes
+ *   record:  magic u32 | length u32 | crc32 u32 | 0 u32 | sequence u64 | payload, padded to whole blocks
  *
  * Sequence numbers have no gaps. After a crash the records above the checkpoint are read back in order. The last one may
  * be torn: it was never answered, and is dropped. A record that is unreadable *before* a readable one is different:
@@ -21,7 +21,8 @@ import { CasPaxosError } from '../errors.ts';
 
 const MAGIC = 0x4e4f5442; // "BTON"
 const HEADER = 24;
-const ALIGN = 8;
+/** A disk's block: a record begins a new one, so that no later write touches, or waits for, what was answered. */
+const BLOCK = 4096;
 const SLOW_DISK_MS = 1;
 export const DEFAULT_JOURNAL_BYTES = 16 * 1024 * 1024;
 
@@ -165,7 +166,7 @@ export class Journal {
 }
 
 function recordBytes(payloadBytes: number): number {
-  return Math.ceil((HEADER + payloadBytes) / ALIGN) * ALIGN;
+  return Math.ceil((HEADER + payloadBytes) / BLOCK) * BLOCK;
 }
 
 /** The records above the checkpoint, in order and without a gap. */
@@ -204,7 +205,7 @@ async function syncDirectory(directory: string): Promise<void> {
 
 /**
  * All readable records above the checkpoint, wherever they stand in the file. Records below it are left over from
- * earlier turns; looking at every aligned offset finds those behind an unreadable one too.
+ * earlier turns; looking at every block finds those behind an unreadable one too.
  */
 async function scan(file: FileHandle, checkpoint: number, salt: number): Promise<JournalRecord[]> {
   const { size } = await file.stat();
@@ -214,7 +215,7 @@ async function scan(file: FileHandle, checkpoint: number, salt: number): Promise
   for (let at = 0; at + HEADER <= size;) {
     const record = decode(content, at, salt);
     if (record === undefined) {
-      at += ALIGN;
+      at += BLOCK;
       continue;
     }
     if (record.sequence > checkpoint) records.push(record);
