@@ -21,8 +21,7 @@ import {
   settled,
 } from './core/index.ts';
 import { CasPaxosError } from './errors.ts';
-import { checkQuorums, checkUrls, describe, type Membership } from './membership.ts';
-import { printableUrl } from './open-acceptor.ts';
+import { checkQuorums, describe, type Membership } from './membership.ts';
 import { RESERVED_PREFIX } from './values.ts';
 
 export const CONFIGURATION_KEY = `${RESERVED_PREFIX}configuration`;
@@ -45,7 +44,7 @@ const LIST_PAGE = 1000;
 
 export async function changeSet(change: SetChange): Promise<void> {
   const { membership, urls, quorums, editConfiguration } = change;
-  checkUrls(urls);
+  membership.checkUrls(urls);
   await membership.refresh();
   const installed = membership.configuration;
   const decided = await editConfiguration((known) => newer(known, installed));
@@ -138,7 +137,7 @@ async function resolve(
 ): Promise<readonly AcceptorMember[]> {
   const members: AcceptorMember[] = [];
   for (const url of urls) {
-    const address = printableUrl(url);
+    const address = membership.addressOf(url);
     const present = current.acceptors.find((member) => member.url === address && member.id !== leaving?.id);
     members.push(present ?? (await inspect(membership.openAcceptor(url))));
   }

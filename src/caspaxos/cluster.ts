@@ -19,13 +19,14 @@ import {
   type CounterSource,
   decodeEnvelope,
   DEFAULT_PROPOSER_POLICY,
-  exponentialBackoff,
+  takeTurns,
   hybrid,
   type JsonEditor,
   parseConfiguration,
   RegisterChange,
   type RegisterReply,
 } from './core/index.ts';
+import type { Acceptor } from './acceptors.ts';
 import { changeSet, CONFIGURATION_KEY } from './change-set.ts';
 import { Deadlines } from './deadlines.ts';
 import { decide, type Editor, keep, outcomeOf, Rejection } from './editing.ts';
@@ -37,6 +38,7 @@ import {
   type ChangeOutcome,
   committed,
   type ReadResult,
+  type UnknownOperation,
 } from './outcomes.ts';
 import { readQuorum } from './read.ts';
 import { type Job, Register, type RegisterEnvironment } from './register.ts';
@@ -61,6 +63,8 @@ export interface ClusterOptions {
   readonly maxValueBytes?: number;
   /** Prepare the next ballot along with each change, so that it needs one round trip: true. */
   readonly oneRoundTrip?: boolean;
+  /** Opens acceptors of one's own, before the built-in URL schemes are tried: undefined leaves it to those. */
+  readonly openAcceptor?: (url: string) => Acceptor | undefined;
   readonly ballots?: CounterSource;
   readonly backoff?: Backoff;
 }
@@ -121,7 +125,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     this.#environment = {
       ballots: new BallotSource(identity, options.ballots ?? hybrid(Date.now)),
       policy: { ...DEFAULT_PROPOSER_POLICY, prepareAhead: options.oneRoundTrip ?? true },
-      backoff: options.backoff ?? exponentialBackoff,
+      backoff: options.backoff ?? takeTurns,
       counters: this.counters,
       latencies: this.latencies,
       pace: { roundMs: 1 },
@@ -252,7 +256,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   #run<T>(key: string, editor: JsonEditor, options: ChangeOptions, force = false): Promise<ChangeOutcome<T>> {
     const { signal, retryOf } = options;
     const early = this.#closed ? closed() : signal?.aborted ? aborted() : undefined;
-    if (early !== undefined) return Promise.resolve({ outcome: 'rejected', error: early });
+    if (early !== undefined) return Promise.resolve(notBegun<T>(early, retryOf));
     this.#operations += 1;
     const operation = retryOf ?? { origin: this.#origin, sequence: this.#operations };
     const change = new RegisterChange(editor, operation, retryOf);
@@ -278,7 +282,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       };
       const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
       this.#deadlines.add(job, startedAt + timeoutMs, (why) =>
-        end(why === 'closed' ? closed() : this.#late(timeoutMs)),
+        end(why === 'closed' ? closed() : this.#late(timeoutMs, register.whatKeeps(job))),
       );
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#busy.add(register);
@@ -293,7 +297,13 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     try {
       return await new Promise<R>((resolve, fail) => {
         this.#deadlines.add(call, performance.now() + timeoutMs, (why) => {
-          fail(why === 'closed' ? closed() : signal?.aborted ? aborted() : this.#late(timeoutMs));
+          fail(
+            why === 'closed'
+              ? closed()
+              : signal?.aborted
+                ? aborted()
+                : this.#late(timeoutMs, 'too few acceptors answered'),
+          );
         });
         signal?.addEventListener('abort', onAbort, { once: true });
         if (signal?.aborted) onAbort();
@@ -386,12 +396,25 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     return outcome;
   }
 
-  #late(timeoutMs: number): CasPaxosError {
+  #late(timeoutMs: number, waitsFor: string): CasPaxosError {
     const failedLately = performance.now() - this.#lastFailure.at < timeoutMs;
     const failure = failedLately ? this.#lastFailure.message.replace(/\.$/, '') : undefined;
-    const why = this.#membership.trouble() ?? failure ?? 'other proposers kept winning';
+    const why = this.#membership.trouble() ?? failure ?? waitsFor;
     return new CasPaxosError('DEADLINE_EXCEEDED', `Not done within ${Math.round(timeoutMs)} ms: ${why}.`);
   }
+}
+
+/** Ended before it began. What a retried operation did before that is as unknown as it was. */
+function notBegun<T>(
+  { code, message }: CasPaxosError,
+  retryOf: UnknownOperation | undefined,
+): ChangeOutcome<T> {
+  if (retryOf === undefined) return { outcome: 'rejected', error: new CasPaxosError(code, message) };
+  return {
+    outcome: 'unknown',
+    error: new CasPaxosError(code, message, { outcome: 'unknown' }),
+    operation: retryOf,
+  };
 }
 
 function readEnvelope<T>(key: string, text: string | undefined): ReadResult<T> {

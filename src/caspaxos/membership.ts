@@ -33,6 +33,7 @@ export interface MembershipOptions {
   readonly acceptors: readonly string[];
   readonly quorums?: { readonly phase1: number; readonly phase2: number };
   readonly token?: string;
+  readonly openAcceptor?: (url: string) => Acceptor | undefined;
   readonly ca?: string;
   readonly requestTimeoutMs: number;
   readonly counters: ClusterCounters;
@@ -79,7 +80,7 @@ export class Membership {
 
   async open(): Promise<void> {
     const urls = this.#options.acceptors;
-    checkUrls(urls);
+    this.checkUrls(urls);
     const opened = urls.map((url) => this.openAcceptor(url));
     const named = await Promise.all(opened.map((acceptor) => describe(acceptor)));
     try {
@@ -94,7 +95,26 @@ export class Membership {
 
   openAcceptor(url: string): Acceptor {
     const { token, ca, requestTimeoutMs } = this.#options;
-    return openAcceptor(url, { token, ca, timeoutMs: requestTimeoutMs });
+    const own = this.#options.openAcceptor?.(url);
+    return own ?? openAcceptor(url, { token, ca, timeoutMs: requestTimeoutMs });
+  }
+
+  /** Before any of them is opened, so that a typing error leaves nothing behind. */
+  checkUrls(urls: readonly string[]): void {
+    if (urls.length === 0)
+      throw new CasPaxosError('NO_ACCEPTORS', 'A cluster needs at least one acceptor URL.');
+    if (urls.length > MAX_ACCEPTORS) {
+      throw new CasPaxosError('TOO_MANY_ACCEPTORS', `A cluster has at most ${MAX_ACCEPTORS} acceptors.`);
+    }
+    const addresses = urls.map((url) => this.addressOf(url));
+    const repeated = addresses.find((url, at) => addresses.indexOf(url) !== at);
+    if (repeated === undefined) return;
+    throw new CasPaxosError('DUPLICATE_ACCEPTOR', `An acceptor is named twice: ${repeated}.`);
+  }
+
+  /** The URL as configurations and logs show it. Throws on one that cannot be opened. */
+  addressOf(url: string): string {
+    return this.#options.openAcceptor === undefined ? printableUrl(url) : url;
   }
 
   /** Works with this configuration from now on. `candidates`: acceptors that are open already. */
@@ -267,18 +287,6 @@ function findCandidate(candidates: readonly Named[], member: AcceptorMember): Ac
   const byId = candidates.find(({ description }) => description?.id === member.id);
   const byUrl = candidates.find(({ acceptor }) => acceptor.url === member.url);
   return (byId ?? byUrl)?.acceptor;
-}
-
-export function checkUrls(urls: readonly string[]): void {
-  if (urls.length === 0)
-    throw new CasPaxosError('NO_ACCEPTORS', 'A cluster needs at least one acceptor URL.');
-  if (urls.length > MAX_ACCEPTORS) {
-    throw new CasPaxosError('TOO_MANY_ACCEPTORS', `A cluster has at most ${MAX_ACCEPTORS} acceptors.`);
-  }
-  const addresses = urls.map((url) => printableUrl(url));
-  const repeated = addresses.find((url, at) => addresses.indexOf(url) !== at);
-  if (repeated === undefined) return;
-  throw new CasPaxosError('DUPLICATE_ACCEPTOR', `An acceptor is named twice: ${repeated}.`);
 }
 
 export function checkQuorums(configuration: Configuration): void {

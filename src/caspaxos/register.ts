@@ -3,7 +3,7 @@
  * proposer's messages to the acceptors and their answers back, waits between attempts, and turns what the proposer
  * found out into the caller's outcome.
  */
-import { assert, type Phase1aMessage, type Phase2aMessage } from '../protocol/index.ts';
+import { assert, type Ballot, type Phase1aMessage, type Phase2aMessage } from '../protocol/index.ts';
 import type { Batcher } from './batcher.ts';
 import type { ClusterCounters, ClusterLatencies } from './counters.ts';
 import {
@@ -47,6 +47,9 @@ export interface Job {
   readonly finish: (result: ProposalResult<string>) => void;
 }
 
+/** How long a refusal is remembered, in rounds for each rival. */
+const RIVAL_ROUNDS = 20;
+
 export class Register {
   readonly key: string;
   readonly #environment: RegisterEnvironment;
@@ -55,7 +58,12 @@ export class Register {
   readonly #queue: Job[] = [];
   #job: Job | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #phaseStartedAt = 0;
+  /** Whether an attempt under another set of acceptors may have been accepted. */
+  #uncertain = false;
+  #lostBecause: LostBecause | undefined;
+  #round: { readonly type: '1a' | '2a'; readonly startedAt: number } | undefined;
+  /** Other proposers that refused us, and until when they count. */
+  readonly #rivals = new Map<string, number>();
 
   constructor(key: string, environment: RegisterEnvironment) {
     this.key = key;
@@ -76,7 +84,8 @@ export class Register {
   /** Ends a job early: its deadline passed, or its caller lost interest. */
   cancel(job: Job): void {
     if (job === this.#job) {
-      this.#proposer.cancel();
+      if (this.#proposer.busy) this.#proposer.cancel();
+      else this.#finished({ outcome: this.#uncertain ? 'unknown' : 'rejected' });
       return;
     }
     const at = this.#queue.indexOf(job);
@@ -85,14 +94,21 @@ export class Register {
     job.finish({ outcome: job.uncertain ? 'unknown' : 'rejected' });
   }
 
+  /** In words, what a job that is not done yet waits for. */
+  whatKeeps(job: Job): string {
+    if (job !== this.#job) return 'earlier changes of the same register were not done';
+    if (this.#lostBecause === 'conflict') return 'other proposers kept winning';
+    return 'too few acceptors answered';
+  }
+
   /** The set of acceptors has changed: what is under way starts anew there. */
   adopt(view: View): void {
     if (view === this.#view) return;
-    const wasUncertain = this.#proposer.uncertain;
+    this.#uncertain ||= this.#proposer.uncertain;
     clearTimeout(this.#timer);
     this.#view = view;
     this.#proposer = this.#newProposer();
-    if (this.#job !== undefined) this.#start(this.#job, wasUncertain);
+    if (this.#job !== undefined) this.#start(this.#job);
   }
 
   #newProposer(): RegisterProposer<string> {
@@ -117,65 +133,88 @@ export class Register {
       return;
     }
     this.#job = job;
-    if (this.#view !== this.#environment.view()) this.adopt(this.#environment.view());
-    else this.#start(job, job.uncertain);
+    this.#uncertain = job.uncertain;
+    this.#lostBecause = undefined;
+    if (this.#view === this.#environment.view()) this.#start(job);
+    else this.adopt(this.#environment.view());
   }
 
-  #start(job: Job, uncertain: boolean): void {
-    this.#proposer.start(job.change.edit, { force: job.force, uncertain: uncertain || job.uncertain });
+  /** At once when alone; otherwise when its turn comes. */
+  #start(job: Job): void {
+    const proposer = this.#proposer;
+    const start = (): void => {
+      proposer.start(job.change.edit, { force: job.force, uncertain: this.#uncertain });
+    };
+    const delay = this.#delayMs(0, undefined);
+    if (delay === 0) start();
+    else this.#timer = setTimeout(start, delay);
   }
 
   #broadcast(proposer: RegisterProposer<string>, message: Phase1aMessage | Phase2aMessage<string>): void {
     const { counters, latencies } = this.#environment;
     const { batchers, set } = this.#view;
     const now = performance.now();
-    if (message.type === '2a' && proposer.phase === '2' && this.#phaseStartedAt > 0) {
-      latencies.phase1.record(now - this.#phaseStartedAt);
-    }
-    if (message.type === '1a' || proposer.attempt === 1) counters.attempts += 1;
-    this.#phaseStartedAt = now;
+    const isSecondRound = message.type === '2a' && this.#round?.type === '1a';
+    if (isSecondRound) latencies.phase1.record(now - this.#round!.startedAt);
+    else counters.attempts += 1;
+    this.#round = { type: message.type, startedAt: now };
     const request = { key: this.key, set, message };
     counters.messages += batchers.length;
     for (let index = 0; index < batchers.length; index += 1) {
       batchers[index]!.send(request, (reply) => {
         // Answers to a proposer of a set that is no longer in force: the new one looks for itself.
         if (proposer !== this.#proposer) return;
-        if (reply.type === 'stale-set' || reply.type === 'alarm' || reply.type === 'failed') {
-          this.#environment.onReply(reply);
-        }
+        if (reply.type === 'nak') this.#noteRival(reply.promised);
+        else if (reply.type !== '1b' && reply.type !== '2b') this.#environment.onReply(reply);
         // `state` answers queries, which do not come this way.
         if (reply.type !== 'state') proposer.onReply(index, message, reply);
       });
     }
   }
 
-  #wait(attempt: number, because: LostBecause): void {
-    const { counters, backoff, pace } = this.#environment;
-    counters[because === 'conflict' ? 'conflicts' : 'unavailable'] += 1;
-    const delay = backoff.delayMs(attempt, because, pace.roundMs, Math.random());
+  #wait(lost: number, because: LostBecause): void {
+    this.#environment.counters[because === 'conflict' ? 'conflicts' : 'unavailable'] += 1;
+    this.#lostBecause = because;
+    this.#round = undefined;
     const proposer = this.#proposer;
-    this.#timer = setTimeout(() => {
-      if (proposer === this.#proposer && proposer.phase === 'waiting') proposer.retry();
-    }, delay);
+    this.#timer = setTimeout(() => proposer.retry(), this.#delayMs(lost, because));
+  }
+
+  #delayMs(lost: number, because: LostBecause | undefined): number {
+    const { backoff, pace } = this.#environment;
+    const now = performance.now();
+    for (const [rival, until] of this.#rivals) if (until < now) this.#rivals.delete(rival);
+    const rivals = this.#rivals.size;
+    return backoff.delayMs({ lost, because, rivals, roundMs: pace.roundMs, random: Math.random() });
+  }
+
+  /** Whoever was promised a higher ballot than ours is at work on this register too, and for a while counts as such. */
+  #noteRival(promised: Ballot): void {
+    if (this.#environment.ballots.owns(promised)) return;
+    const rival = `${promised.proposer}/${promised.incarnation}`;
+    const rounds = RIVAL_ROUNDS * (this.#rivals.size + 1);
+    this.#rivals.set(rival, performance.now() + rounds * this.#environment.pace.roundMs);
   }
 
   #finished(result: ProposalResult<string>): void {
     const job = this.#job;
     assert(job !== undefined, 'a proposal without a job');
     clearTimeout(this.#timer);
-    if (result.outcome === 'committed') {
-      const { counters, latencies, pace } = this.#environment;
-      const now = performance.now();
-      const roundMs = now - this.#phaseStartedAt;
-      pace.roundMs += (roundMs - pace.roundMs) / 16;
-      latencies.phase2.record(roundMs);
-      latencies.change.record(now - job.startedAt);
-      if (result.rounds === 1 && result.changed) counters.oneRoundTrip += 1;
-    }
-    this.#phaseStartedAt = 0;
+    if (result.outcome === 'committed') this.#recordLatencies(job, result.rounds === 1 && result.changed);
+    this.#round = undefined;
     this.#job = undefined;
     job.finish(result);
     // `finish` runs no caller's code, so nothing can have started in between.
     this.#next();
+  }
+
+  #recordLatencies(job: Job, inOneRoundTrip: boolean): void {
+    const { counters, latencies, pace } = this.#environment;
+    const now = performance.now();
+    const roundMs = now - this.#round!.startedAt;
+    pace.roundMs += (roundMs - pace.roundMs) / 16;
+    latencies[this.#round!.type === '1a' ? 'phase1' : 'phase2'].record(roundMs);
+    latencies.change.record(now - job.startedAt);
+    if (inOneRoundTrip) counters.oneRoundTrip += 1;
   }
 }

@@ -46,6 +46,11 @@ export class BallotSource {
     if (ballot.counter > this.#floor) this.#floor = ballot.counter;
   }
 
+  /** Whether a ballot is one of this proposer's, in this life. */
+  owns(ballot: Ballot): boolean {
+    return ballot.proposer === this.#identity.proposer && ballot.incarnation === this.#identity.incarnation;
+  }
+
   next(): Ballot {
     const counter = this.#counter(this.#floor);
     assert(counter > this.#floor, 'a counter source must grow');

@@ -83,7 +83,7 @@ export class RegisterChange {
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       this.#verdict = { type: 'rejected', version: 0, json: undefined, code: 'CORRUPT_RECORD', message };
-      return current;
+      return current ?? (uncertain ? encodeEnvelope(EMPTY_ENVELOPE) : undefined);
     }
   };
 

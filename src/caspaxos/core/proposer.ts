@@ -209,8 +209,7 @@ export class RegisterProposer<V> {
   /** Asking ahead is for those who are alone: the value they edit is their own, or there is none yet. */
   #isAlone(accepted: Ballot): boolean {
     const found = compareBallots(accepted, this.#leader.found) > 0 ? accepted : this.#leader.found;
-    if (isZeroBallot(found)) return true;
-    return found.proposer === this.#next?.proposer && found.incarnation === this.#next.incarnation;
+    return isZeroBallot(found) || this.#ballots.owns(found);
   }
 
   #onPromise(reply: Phase1bResult<V> & { type: '1b' }): void {
@@ -267,7 +266,7 @@ export class RegisterProposer<V> {
   }
 
   #lose(): void {
-    // An acceptor that refused a ballot refuses it for ever. Only if all did is it certain that none accepted.
+    // Some acceptor may have accepted, or may yet: only if every single one has refused is that ruled out.
     if (this.#phase === '2' && this.#refused !== everyone(this.#quorum.size)) this.#uncertain = true;
     this.#phase = 'waiting';
     this.#message = undefined;

@@ -3,7 +3,7 @@
  * array with a fixed number of fields for each message, which packs and unpacks several times faster than objects do.
  */
 import { Packr } from 'msgpackr';
-import { type Ballot, BALLOT_ZERO, isBallot } from '../../protocol/index.ts';
+import { type Ballot, BALLOT_ZERO, compareBallots, isBallot } from '../../protocol/index.ts';
 import { QUERY, type RegisterRecord, type RegisterReply, type RegisterRequest } from '../core/index.ts';
 
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true });
@@ -151,25 +151,47 @@ function unflattenReply(
   return { type: 'failed', acceptor, code: String(flat[at + 2]), message: String(flat[at + 4]) };
 }
 
-// Journal: key, set, promised, accepted, value.
+// Journal: key, set, promised, accepted, value. A promise does not repeat the value it leaves alone.
 const RECORD_FIELDS = 9;
+const SAME_VALUE = false;
 
-export function flattenRecords(records: ReadonlyMap<string, RegisterRecord>): unknown[] {
+/** What a batch did to a register: the record after it, and whether that holds another accepted value than before. */
+export interface JournalEntry {
+  readonly record: RegisterRecord;
+  readonly isAccepted: boolean;
+}
+
+export function flattenEntries(entries: ReadonlyMap<string, JournalEntry>): unknown[] {
   const flat: unknown[] = [];
-  for (const [key, { set, promised, accepted, value }] of records) {
-    flat.push(key, set, ...fields(promised), ...fields(accepted), value);
+  for (const [key, { record, isAccepted }] of entries) {
+    const { set, promised, accepted, value } = record;
+    if (isAccepted) flat.push(key, set, ...fields(promised), ...fields(accepted), value);
+    else flat.push(key, set, ...fields(promised), 0, '', 0, SAME_VALUE);
   }
   return flat;
 }
 
-export function* unflattenRecords(flat: unknown): Iterable<[string, RegisterRecord]> {
+/** Plays a journal record back: `before` gives a register's record so far, `after` takes what it becomes. */
+export function replayEntries(
+  flat: unknown,
+  before: (key: string) => RegisterRecord,
+  after: (key: string, record: RegisterRecord) => void,
+): void {
   if (!Array.isArray(flat) || flat.length % RECORD_FIELDS !== 0)
     throw new Error('a malformed journal record');
   for (let at = 0; at < flat.length; at += RECORD_FIELDS) {
+    const key = String(flat[at]);
+    const set = Number(flat[at + 1]);
     const promised = ballotAt(flat, at + 2);
-    const accepted = ballotAt(flat, at + 5);
-    yield [String(flat[at]), { set: Number(flat[at + 1]), promised, accepted, value: valueAt(flat, at + 8) }];
+    if (flat[at + 8] === SAME_VALUE) after(key, promise(before(key), set, promised));
+    else after(key, { set, promised, accepted: ballotAt(flat, at + 5), value: valueAt(flat, at + 8) });
   }
+}
+
+/** The database may hold a later state than the journal, saved early: a promise never lowers it. */
+function promise(record: RegisterRecord, set: number, promised: Ballot): RegisterRecord {
+  const isNews = compareBallots(promised, record.promised) > 0;
+  return { ...record, set: Math.max(set, record.set), promised: isNews ? promised : record.promised };
 }
 
 function fields(ballot: Ballot): [number, string, number] {

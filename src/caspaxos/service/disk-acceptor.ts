@@ -21,7 +21,7 @@ import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import { decodeIdentity, encodeIdentity, type IdentityDocument } from '../stores/documents.ts';
 import { IDENTITY_KEY } from '../stores/keys.ts';
 import { checkInstall } from '../stores/store-acceptor.ts';
-import { flattenRecords, pack, unflattenRecords, unpack } from './codec.ts';
+import { flattenEntries, type JournalEntry, pack, replayEntries, unpack } from './codec.ts';
 import { DEFAULT_JOURNAL_BYTES, Journal, type JournalRecord } from './journal.ts';
 import { claim, release } from './owner.ts';
 import { RecordTable } from './record-table.ts';
@@ -189,12 +189,12 @@ export class DiskAcceptor implements Acceptor {
 
   async #process(batch: readonly Waiting[]): Promise<readonly (readonly RegisterReply[])[]> {
     const set = this.#identity.configuration?.number ?? 0;
-    const changed = new Map<string, RegisterRecord>();
+    const changed = new Map<string, JournalEntry>();
     const replies = batch.map(({ requests, index }) =>
       requests.map((request) => this.#answer(request, index, set, changed)),
     );
     this.counters.batches += 1;
-    if (changed.size > 0) await this.#persist(pack(flattenRecords(changed)));
+    if (changed.size > 0) await this.#persist(pack(flattenEntries(changed)));
     this.#table.trim();
     return replies;
   }
@@ -203,7 +203,7 @@ export class DiskAcceptor implements Acceptor {
     request: RegisterRequest,
     index: number,
     set: number,
-    changed: Map<string, RegisterRecord>,
+    changed: Map<string, JournalEntry>,
   ): RegisterReply {
     this.counters.requests += 1;
     if (request.set < set) return { type: 'stale-set', acceptor: index, set };
@@ -217,7 +217,8 @@ export class DiskAcceptor implements Acceptor {
     const { record, reply } = answer(before, request, index);
     if (record !== before) {
       this.#table.set(request.key, record, before);
-      changed.set(request.key, record);
+      const isAccepted = record.accepted !== before.accepted || changed.get(request.key)?.isAccepted === true;
+      changed.set(request.key, { record, isAccepted });
     }
     return reply;
   }
@@ -319,7 +320,11 @@ function openDatabase(path: string): { directory: string; database: RootDatabase
 async function restore(table: RecordTable, records: readonly JournalRecord[]): Promise<void> {
   const newest = new Map<string, RegisterRecord>();
   for (const { payload } of records) {
-    for (const [key, record] of unflattenRecords(unpack(payload))) newest.set(key, record);
+    replayEntries(
+      unpack(payload),
+      (key) => newest.get(key) ?? table.get(key),
+      (key, record) => newest.set(key, record),
+    );
   }
   await table.write(newest, records.at(-1)!.sequence);
 }

@@ -94,8 +94,12 @@ export class StoreAcceptor implements Acceptor {
   async install(configuration: Configuration): Promise<void> {
     this.#refuseWhenLost();
     for (;;) {
+      const knownSet = this.#set;
       const [document] = await this.#store.read([IDENTITY_KEY]);
-      const identity = this.#verify(document && decodeIdentity(document.text, `the identity of ${this.url}`));
+      const identity = this.#verify(
+        document && decodeIdentity(document.text, `the identity of ${this.url}`),
+        knownSet,
+      );
       if (!checkInstall(this.url, identity.configuration, configuration)) return;
       const text = encodeIdentity({ ...identity, configuration });
       const [result] = await this.#store.write([{ key: IDENTITY_KEY, text, expected: document?.version }]);
@@ -107,7 +111,7 @@ export class StoreAcceptor implements Acceptor {
   async handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
     this.#refuseWhenLost();
     try {
-      if (!this.#identityChecked) this.#verify(await this.#identity());
+      if (!this.#identityChecked) await this.#verifiedIdentity();
       return await this.#handle(requests, index);
     } catch (error) {
       // After a failure the store may be another one: look at its identity again before the next batch.
@@ -202,7 +206,7 @@ export class StoreAcceptor implements Acceptor {
   }
 
   async #refuseOldSets(loaded: readonly Work[], replies: RegisterReply[], index: number): Promise<void> {
-    const { configuration } = this.#verify(await this.#identity());
+    const { configuration } = await this.#verifiedIdentity();
     const set = configuration?.number ?? 0;
     for (const { key, requests, places } of loaded) {
       for (const [at, place] of places.entries()) {
@@ -259,7 +263,7 @@ export class StoreAcceptor implements Acceptor {
   ): Promise<void> {
     if (seen === undefined || !isBehind(record, seen)) return;
     // Empty, or somebody else's, is the better word for it when it applies.
-    this.#verify(await this.#identity());
+    await this.#verifiedIdentity();
     this.#lose('ACCEPTOR_BEHIND', `register ${key} went back to an earlier state, as from an old copy`);
   }
 
@@ -276,12 +280,18 @@ export class StoreAcceptor implements Acceptor {
     if (known !== undefined) this.#known.set(key, { ...known, stale: true });
   }
 
+  async #verifiedIdentity(): Promise<IdentityDocument> {
+    const knownSet = this.#set;
+    return this.#verify(await this.#identity(), knownSet);
+  }
+
   async #identity(): Promise<IdentityDocument | undefined> {
     const [document] = await this.#store.read([IDENTITY_KEY]);
     return document && decodeIdentity(document.text, `the identity of ${this.url}`);
   }
 
-  #verify(identity: IdentityDocument | undefined): IdentityDocument {
+  /** `knownSet`: the newest set that was known when the document was asked for; an answer may come late. */
+  #verify(identity: IdentityDocument | undefined, knownSet: number): IdentityDocument {
     if (identity === undefined)
       return this.#lose('ACCEPTOR_EMPTY', 'it has lost its identity, and so its memory');
     this.#expectedId ??= identity.id;
@@ -289,9 +299,10 @@ export class StoreAcceptor implements Acceptor {
       return this.#lose('ACCEPTOR_FOREIGN', `it is ${identity.id}, not ${this.#expectedId}`);
     }
     const set = identity.configuration?.number ?? 0;
-    if (set < this.#set)
-      this.#lose('ACCEPTOR_BEHIND', `it knows set ${set} but knew set ${this.#set}, as from an old copy`);
-    this.#set = set;
+    if (set < knownSet) {
+      this.#lose('ACCEPTOR_BEHIND', `it knows set ${set} but knew set ${knownSet}, as from an old copy`);
+    }
+    this.#set = Math.max(this.#set, set);
     this.#identityChecked = true;
     return identity;
   }
