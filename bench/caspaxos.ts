@@ -8,7 +8,7 @@ import { BatonCluster } from './support/baton.ts';
 import { GryadkaCluster } from './support/gryadka.ts';
 import { measure, median, type Measurement } from './support/measure.ts';
 import { stopAll } from './support/processes.ts';
-import { findProgram } from './support/programs.ts';
+import { findProgram } from '../test/support/programs.ts';
 import { measureRoles } from './support/roles.ts';
 
 interface Row extends Measurement {
@@ -28,6 +28,7 @@ const { values: flags } = parseArgs({
 
 const IN_FLIGHT = [1, 8, 64] as const;
 const CONTENDERS = 8;
+const WARM_UP_CALLERS = 64;
 const seconds = Number(flags.seconds);
 const repeat = Number(flags.repeat);
 
@@ -37,6 +38,8 @@ function say(text: string): void {
 
 async function run(baton: BatonCluster, gryadka: GryadkaCluster): Promise<void> {
   const rows: Row[] = [];
+  say('Warming up both ...');
+  await warmUp(baton, gryadka);
   for (const rounds of [1, 2] as const) {
     for (const inFlight of IN_FLIGHT) {
       const pair = await comparePair(baton, gryadka, rounds, inFlight);
@@ -55,6 +58,18 @@ async function run(baton: BatonCluster, gryadka: GryadkaCluster): Promise<void> 
   );
   say(`\nRatio baton : gryadka in changes per second\n${ratios(rows)}`);
   if (flags.json) process.stdout.write(`${JSON.stringify({ rows, contention, cost, roles })}\n`);
+}
+
+/** A process that has just started runs its JavaScript unoptimised; what is measured is one that has been up for a while. */
+async function warmUp(baton: BatonCluster, gryadka: GryadkaCluster): Promise<void> {
+  for (const rounds of [1, 2] as const) {
+    const peer = gryadka.proposer(1, rounds);
+    await measure(WARM_UP_CALLERS, seconds, (caller) => peer(`warm-${caller}`));
+    gryadka.closeClients();
+    const ours = await baton.proposer(1, rounds);
+    await measure(WARM_UP_CALLERS, seconds, (caller) => ours.operate(`warm-${caller}`));
+    await baton.closeClients();
+  }
 }
 
 /** The two systems in turn, `repeat` times; the median of each figure. */
@@ -165,9 +180,9 @@ async function main(): Promise<void> {
     process.stdout.write('npm run bench:caspaxos [-- --seconds N] [--repeat N] [--json]\n');
     return;
   }
-  const redis = await findProgram('redis-server');
-  if (!('path' in redis)) {
-    process.stderr.write(`The peer needs redis-server, which is not here (${redis.why}). ${redis.how}\n`);
+  const redis = findProgram('redis-server');
+  if (redis.path === undefined) {
+    process.stderr.write(`The peer needs redis-server: ${redis.why}. ${redis.how}\n`);
     process.exitCode = 1;
     return;
   }

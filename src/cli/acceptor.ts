@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { AcceptorServer, DiskAcceptor } from '../caspaxos/index.ts';
+import { AcceptorServer, DiskAcceptor, refuseToListenOpenly } from '../caspaxos/index.ts';
 import { UsageError } from './errors.ts';
 import { positiveInteger } from './flags.ts';
 
@@ -36,19 +36,14 @@ export function acceptorCommand(): Command {
 }
 
 async function runAcceptor(flags: AcceptorFlags): Promise<void> {
-  const { host, port } = parseListen(flags.listen);
   const maxRequestBytes = positiveInteger(flags.maxRequestBytes, '--max-request-bytes');
-  const log = pino({ level: flags.logLevel, base: { role: 'acceptor' } });
+  const options = { ...parseListen(flags.listen), token: token(flags), tls: tls(flags), maxRequestBytes };
+  const log = pino({ level: logLevel(flags), base: { role: 'acceptor' } });
+  refuseToListenOpenly(options);
   const acceptor = await DiskAcceptor.open({ directory: flags.data });
   let server: AcceptorServer;
   try {
-    server = await AcceptorServer.listen(acceptor, {
-      host,
-      port,
-      token: token(flags),
-      tls: tls(flags),
-      maxRequestBytes,
-    });
+    server = await AcceptorServer.listen(acceptor, options);
   } catch (error) {
     await acceptor.close();
     throw error;
@@ -75,6 +70,11 @@ function parseListen(listen: string): { host: string; port: number } {
   if (match === null || port > 65_535)
     throw new UsageError(`--listen needs the form HOST:PORT, not "${listen}".`);
   return { host: (match.groups?.['ipv6'] ?? match.groups?.['host'])!, port };
+}
+
+function logLevel({ logLevel: level }: AcceptorFlags): string {
+  if (level === 'silent' || level in pino.levels.values) return level;
+  throw new UsageError(`--log-level does not know "${level}".`);
 }
 
 function token({ tokenFile }: AcceptorFlags): string | undefined {

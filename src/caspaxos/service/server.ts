@@ -133,7 +133,7 @@ function reply(response: ServerResponse, status: number, body: string, type = 't
 }
 
 /** Secure by default: beyond this machine only with TLS and a token. */
-function refuseToListenOpenly({ host, token, tls }: AcceptorServerOptions): void {
+export function refuseToListenOpenly({ host, token, tls }: AcceptorServerOptions): void {
   if (host === 'localhost' || host === '::1' || host.startsWith('127.')) return;
   if (tls !== undefined && token !== undefined) return;
   throw new CasPaxosError(

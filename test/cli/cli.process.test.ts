@@ -1,0 +1,77 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCli } from './run-cli.ts';
+
+describe('baton', () => {
+  test('--help names every command', async () => {
+    const { code, stdout } = await runCli('--help');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/\bacceptor\b/);
+    expect(stdout).toMatch(/\bdemo\b/);
+  });
+
+  test.each(['acceptor', 'demo'])('%s --help shows an example', async (command) => {
+    const { code, stdout } = await runCli(command, '--help');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/Example:\n {2}baton /);
+  });
+
+  test('an unknown command is one line and a way out', async () => {
+    const { code, stderr } = await runCli('fly');
+    expect(code).not.toBe(0);
+    expect(stderr).toContain("unknown command 'fly'");
+    expect(stderr).toContain('baton --help');
+  });
+
+  test.each([
+    [['acceptor', '--data', 'x', '--listen', 'nowhere'], '--listen needs the form HOST:PORT, not "nowhere".'],
+    [['acceptor', '--data', 'x', '--listen', 'h:99999'], '--listen needs the form HOST:PORT'],
+    [
+      ['acceptor', '--data', 'x', '--max-request-bytes', '-1'],
+      '--max-request-bytes needs a positive whole number',
+    ],
+    [['acceptor', '--data', 'x', '--token-file', '/nonexistent'], '--token-file'],
+    [['acceptor', '--data', 'x', '--tls-cert', '/nonexistent'], '--tls-cert and --tls-key go together.'],
+    [['acceptor', '--data', 'x', '--listen', '0.0.0.0:0'], '[LISTEN_REFUSED]'],
+    [['acceptor', '--data', 'x', '--log-level', 'loud'], '--log-level does not know "loud".'],
+    [['demo', '--seconds', 'soon'], '--seconds needs a positive whole number, not "soon".'],
+  ] as const)('%j is refused in one line, before anything is made', async (args, message) => {
+    const directory = mkdtempSync(join(tmpdir(), 'baton-cli-'));
+    const inDirectory = args.map((argument) => (argument === 'x' ? join(directory, 'data') : argument));
+    const { code, stderr, stdout } = await runCli(...inDirectory);
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(message);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(readdirSync(directory)).toEqual([]);
+    rmSync(directory, { recursive: true });
+  });
+});
+
+describe('baton demo', () => {
+  test('proves that nothing was lost or applied twice, and leaves nothing behind', async () => {
+    const before = demoDirectories();
+    const { code, stdout } = await runCli('demo', '--json', '--seconds', '3', '--registers', '50');
+    const result = JSON.parse(stdout) as Record<string, number>;
+    expect(result).toMatchObject({ registers: 50, lost: 0, twice: 0, holds: true });
+    expect(result['acknowledged']).toBe(result['found']);
+    expect(result['acknowledged']).toBeGreaterThan(100);
+    expect(code).toBe(0);
+    expect(demoDirectories()).toEqual(before);
+  });
+
+  test('tells its story to people', async () => {
+    const { code, stdout } = await runCli('demo', '--seconds', '3', '--acceptors', '3', '--proposers', '2');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/kill -9 \d+: acceptor 2 is gone/);
+    expect(stdout).toContain('acceptor 2 is back');
+    expect(stdout).toMatch(/\d+ changes\/s +\d+ conflicts\/s +p50 [\d.]+ ms +p99 [\d.]+ ms/);
+    expect(stdout).toContain('Nothing was lost, nothing was applied twice.');
+  });
+});
+
+function demoDirectories(): string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith('baton-demo-'));
+}
