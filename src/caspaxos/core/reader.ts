@@ -50,7 +50,7 @@ export class QuorumReader {
     if (!this.#quorum.isPhase1Quorum(answered | open)) return { verdict: 'unavailable' };
     const hope =
       this.#groups.length === 0 ||
-      this.#groups.some((group) => this.#quorum.isPhase1Quorum(group.mask | open));
+      this.#groups.some((group) => isProof(this.#quorum, group.ballot, group.mask | open));
     return hope ? undefined : { verdict: 'disagreed' };
   }
 }
