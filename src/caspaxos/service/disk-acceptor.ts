@@ -322,11 +322,11 @@ async function restore(table: RecordTable, records: readonly JournalRecord[]): P
   for (const { payload } of records) {
     replayEntries(
       unpack(payload),
-      (key) => newest.get(key) ?? table.get(key),
+      (key) => newest.get(key) ?? table.saved(key),
       (key, record) => newest.set(key, record),
     );
   }
-  await table.write(newest, records.at(-1)!.sequence);
+  await table.restore(newest, records.at(-1)!.sequence);
 }
 
 function journalBytesOf(requests: readonly RegisterRequest[]): number {

@@ -4,6 +4,7 @@
  * with them before they are answered, which is early but never wrong.
  */
 import type { RootDatabase } from 'lmdb';
+import { assert } from '../../protocol/index.ts';
 import { EMPTY_RECORD, type RegisterRecord } from '../core/index.ts';
 import { decodeRecord, encodeRecord } from '../stores/documents.ts';
 import { registerKey, registerOf, REGISTER_PREFIX } from '../stores/keys.ts';
@@ -48,11 +49,15 @@ export class RecordTable {
   get(key: string): RegisterRecord {
     const known = this.#records.get(key);
     if (known !== undefined) return known;
-    const text = this.#database.get(registerKey(key));
-    if (text === undefined) return EMPTY_RECORD;
-    const record = decodeRecord(text, `Register ${key} in ${this.#name}`);
-    this.#keep(key, record, EMPTY_RECORD);
+    const record = this.saved(key);
+    if (record !== EMPTY_RECORD) this.#keep(key, record, EMPTY_RECORD);
     return record;
+  }
+
+  /** What the database holds, without keeping it in memory: for whoever is about to change the database itself. */
+  saved(key: string): RegisterRecord {
+    const text = this.#database.get(registerKey(key));
+    return text === undefined ? EMPTY_RECORD : decodeRecord(text, `Register ${key} in ${this.#name}`);
   }
 
   set(key: string, record: RegisterRecord, before: RegisterRecord): void {
@@ -64,12 +69,18 @@ export class RecordTable {
   async save(sequence: number): Promise<void> {
     this.#saving = this.#dirty;
     this.#dirty = new Map();
-    await this.write(this.#saving, sequence);
+    await this.#put(this.#saving, sequence);
     this.#saving = new Map();
     this.trim();
   }
 
-  async write(records: ReadonlyMap<string, RegisterRecord>, sequence: number): Promise<void> {
+  /** Puts what the journal brought back straight into the database, before anything is in memory. */
+  async restore(records: ReadonlyMap<string, RegisterRecord>, sequence: number): Promise<void> {
+    assert(this.#records.size === 0, 'records in memory would hide the restored ones');
+    await this.#put(records, sequence);
+  }
+
+  async #put(records: ReadonlyMap<string, RegisterRecord>, sequence: number): Promise<void> {
     let written = 0;
     for (const [key, record] of records) {
       const put = this.#database.put(registerKey(key), encodeRecord(record));

@@ -1,0 +1,237 @@
+import { createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { errorOf, increment, openFor, until } from '../../../test/caspaxos/clusters.ts';
+import { RawClient } from '../../../test/caspaxos/raw-client.ts';
+import { TestService } from '../../../test/caspaxos/services.ts';
+import { accept, promise, query, valueIn } from '../../../test/conformance/messages.ts';
+import { ServiceAcceptor } from './client.ts';
+import { flattenRequests, pack } from './codec.ts';
+import { frame } from './frames.ts';
+import { AcceptorServer } from './server.ts';
+
+function clientOf(
+  service: TestService,
+  options: { token?: string; timeoutMs?: number } = {},
+): ServiceAcceptor {
+  const client = new ServiceAcceptor(new URL(service.url), { timeoutMs: 5000, ...options });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+describe('the acceptor service for people and their tools', () => {
+  test('/health says that it is well, who it is, and how far it has come', async () => {
+    const service = await TestService.start();
+    await service.disk.handle([promise('k', 1)], 0);
+    const response = await fetch(`${service.url}/health`);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ status: 'ok', id: service.disk.id, sequence: 1 });
+  });
+
+  test('/health says 503 when its disk has failed', async () => {
+    const service = await TestService.start();
+    service.disk.expect('somebody else');
+    const response = await fetch(`${service.url}/health`);
+    expect([response.status, ((await response.json()) as { status: string }).status]).toEqual([
+      503,
+      'failed',
+    ]);
+  });
+
+  test('/metrics counts, and wants the token', async () => {
+    const service = await TestService.start({ token: 'secret' });
+    expect((await fetch(`${service.url}/metrics`)).status).toBe(401);
+    const authorization = 'Bearer secret';
+    const client = clientOf(service, { token: 'secret' });
+    await client.handle([accept('k', 1, 'v'), query('k')], 0);
+    const text = await (await fetch(`${service.url}/metrics`, { headers: { authorization } })).text();
+    expect(text).toMatch(/^baton_acceptor_requests_total 2$/m);
+    expect(text).toMatch(/^baton_acceptor_syncs_total 1$/m);
+    expect(text).toMatch(/^baton_acceptor_streams 1$/m);
+    expect(text).not.toContain('secret');
+  });
+
+  test.each([
+    ['GET', '/', 404],
+    ['GET', '/v1/other', 404],
+    ['GET', '/v1/stream', 426],
+    ['POST', '/health', 405],
+    ['DELETE', '/v1/stream', 405],
+  ])('%s %s is answered %i', async (method, path, status) => {
+    const service = await TestService.start();
+    expect((await fetch(`${service.url}${path}`, { method })).status).toBe(status);
+  });
+});
+
+describe('the acceptor service and who may use it', () => {
+  test.each([undefined, 'wrong', 'secret '])(
+    'the token %j is refused, and changes nothing',
+    async (token) => {
+      const service = await TestService.start({ token: 'secret' });
+      const client = clientOf(service, token === undefined ? {} : { token });
+      expect(await errorOf(client.handle([promise('k', 1)], 0))).toMatchObject({ code: 'UNAUTHORIZED' });
+      expect(await errorOf(client.describe())).toMatchObject({ code: 'UNAUTHORIZED' });
+      expect(service.disk.sequence).toBe(0);
+    },
+  );
+
+  test('a cluster with a wrong token does not open; with the right one it does, from the options or the URL', async () => {
+    const services = await TestService.startThree({ token: 'secret' });
+    const acceptors = services.map(({ url }) => url);
+    expect(await errorOf(openFor({ acceptors, token: 'wrong' }))).toMatchObject({
+      code: 'FIRST_START_INCOMPLETE',
+      message: expect.stringContaining('refused the token'),
+    });
+    const cluster = await openFor({ acceptors, token: 'secret' });
+    expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed' });
+    const inUrl = acceptors.map((url) => url.replace('://', '://:secret@'));
+    const other = await openFor({ acceptors: inUrl });
+    expect(await other.change('k', increment)).toMatchObject({ outcome: 'committed', value: 2 });
+    expect(JSON.stringify([other.acceptors, other.configuration])).not.toContain('secret');
+  });
+
+  test.each([
+    { host: '0.0.0.0' },
+    { host: '::' },
+    { host: '192.0.2.1', token: 't' },
+    { host: '0.0.0.0', tls: { cert: 'c', key: 'k' } },
+    { host: 'example.com' },
+  ])('listening beyond loopback without certificate and token is refused: %j', async (options) => {
+    const { disk } = await TestService.start();
+    expect(await errorOf(AcceptorServer.listen(disk, { port: 0, ...options }))).toMatchObject({
+      code: 'LISTEN_REFUSED',
+    });
+  });
+
+  test('a port that is taken is a clear error', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void taken.close());
+    await until(() => taken.listening, 'the port is taken');
+    const { port } = taken.address() as { port: number };
+    const { disk } = await TestService.start();
+    expect(await errorOf(AcceptorServer.listen(disk, { host: '127.0.0.1', port }))).toMatchObject({
+      code: 'LISTEN_FAILED',
+      message: expect.stringContaining('taken'),
+    });
+  });
+});
+
+describe('the acceptor service and a client that misbehaves', () => {
+  test.each([
+    ['garbage', Buffer.from('garbage that is no frame at all, but long enough to be one')],
+    ['a frame of garbage', frame(Buffer.from([0xc1, 0xff, 0x00]))],
+    ['a call that is none', frame(pack('call'))],
+    ['a call without a name', frame(pack([1]))],
+    ['a frame over the limit', Buffer.from([0xff, 0xff, 0xff, 0xff])],
+  ])('ends the stream of one that sends %s, and serves the others', async (_, bytes) => {
+    const service = await TestService.start();
+    const other = clientOf(service);
+    await other.handle([accept('k', 1, 'v')], 0);
+    const { sequence } = service.disk;
+    const client = await RawClient.upgrade(service.port);
+    client.socket.write(bytes);
+    await until(() => client.isClosed, 'the stream has ended');
+    expect(valueIn((await other.handle([query('k')], 0))[0])).toBe('v');
+    expect(service.disk.sequence).toBe(sequence);
+  });
+
+  test.each([
+    ['an unknown call', [1, 'drop', null]],
+    ['a batch that is none', [1, 'handle', 'batch']],
+    ['a batch with a broken ballot', [1, 'handle', [1, 'k', 1, -5, 'p', 1, null, 0]]],
+    ['a configuration that is none', [1, 'install', '{"cluster":7}']],
+    ['a configuration that is no JSON', [1, 'install', 'x']],
+  ])('answers %s with an error, and changes nothing', async (_, call) => {
+    const service = await TestService.start();
+    const client = await RawClient.upgrade(service.port);
+    client.socket.write(frame(pack(call)));
+    await client.until((text) => text.includes('PROTOCOL_MISMATCH'));
+    expect(client.isClosed).toBe(false);
+    expect(service.disk.sequence).toBe(0);
+    expect(service.disk.configuration).toBeUndefined();
+  });
+
+  test('reads no calls behind one that cannot be read', async () => {
+    const service = await TestService.start();
+    const client = await RawClient.upgrade(service.port);
+    client.socket.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
+    await until(() => client.isClosed, 'the stream has ended');
+    client.socket.write(frame(pack([1, 'handle', flattenRequests([accept('k', 1, 'v')])])));
+    const other = clientOf(service);
+    expect(valueIn((await other.handle([query('k')], 0))[0])).toBeUndefined();
+  });
+
+  test('a request over its limit ends with REQUEST_TOO_LARGE, and changes nothing', async () => {
+    const service = await TestService.start({ maxRequestBytes: 1000 });
+    const client = clientOf(service);
+    expect(await errorOf(client.handle([accept('k', 1, 'x'.repeat(2000))], 0))).toMatchObject({
+      code: 'REQUEST_TOO_LARGE',
+    });
+    expect(service.disk.sequence).toBe(0);
+    await until(
+      async () => (await client.describe().catch(() => undefined)) !== undefined,
+      'the client is connected again',
+    );
+  });
+
+  test('a key that is too long is refused by the service itself', async () => {
+    const service = await TestService.start();
+    const client = clientOf(service);
+    const replies = client.handle([accept('k'.repeat(5000), 1, 'v'), accept('good', 1, 'v')], 0);
+    const outcome = await replies.then(
+      (all) => all.map(({ type }) => type).join(),
+      (error: { code: string }) => error.code,
+    );
+    expect(outcome).not.toContain('2b,2b');
+    expect(valueIn((await client.handle([query('good')], 0))[0])).toMatch(/v|/);
+    expect(service.disk.isBroken).toBe(false);
+    // Nor does it break the next checkpoint.
+    await service.disk.list('', 10);
+    expect(service.disk.isBroken).toBe(false);
+  });
+
+  test('one that never reads its answers is not read from without end, and others are served', async () => {
+    const service = await TestService.start();
+    const client = clientOf(service);
+    await client.handle([accept('k', 1, 'x'.repeat(100_000))], 0);
+    const slow = await RawClient.upgrade(service.port);
+    slow.socket.pause();
+    const question = frame(pack([1, 'handle', flattenRequests([query('k')])]));
+    const before = service.disk.counters.requests;
+    // Ten thousand questions are a gigabyte of answers: it must stop asking itself for more long before.
+    for (let at = 0; at < 10_000; at += 1) slow.socket.write(question);
+    await until(() => service.disk.counters.requests > before, 'it has begun');
+    for (let at = 0; at < 20; at += 1)
+      expect(valueIn((await client.handle([query('k')], 0))[0])).toHaveLength(100_000);
+    expect(service.disk.counters.requests - before).toBeLessThan(5000);
+  });
+});
+
+describe('the acceptor service when it stops', () => {
+  test('answers what was begun, and refuses what comes after', async () => {
+    const service = await TestService.start();
+    const client = clientOf(service);
+    await client.describe();
+    const begun = Array.from({ length: 20 }, (_, at) => client.handle([accept(`k${at}`, 1, 'v')], 0));
+    await until(() => service.disk.counters.requests > 0, 'it has begun');
+    const { disk } = service;
+    await service.server.close();
+    const answers = await Promise.allSettled(begun);
+    const acknowledged = answers.filter(({ status }) => status === 'fulfilled').length;
+    expect(await disk.list('', 100).then((keys) => keys.length)).toBeGreaterThanOrEqual(acknowledged);
+    expect(await errorOf(client.describe())).toMatchObject({ code: 'UNREACHABLE' });
+  });
+
+  test('does not wait for a client that does not go', async () => {
+    const service = await TestService.start();
+    const client = await RawClient.upgrade(service.port);
+    await service.server.close();
+    await until(() => client.isClosed, 'the stream has ended');
+  });
+
+  test('does not wait for a client that has not finished asking', async () => {
+    const service = await TestService.start();
+    const client = await RawClient.connect(service.port);
+    client.socket.write('GET /health HTTP/1.1\r\nHost: x\r\n');
+    await service.server.close();
+  });
+});
