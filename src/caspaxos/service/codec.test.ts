@@ -30,14 +30,12 @@ const messages: fc.Arbitrary<RegisterRequest['message']> = fc.oneof(
   fc.constant(QUERY),
   fc.record({ type: fc.constant('1a' as const), ballot: ballots }),
   fc.record({ type: fc.constant('2a' as const), ballot: ballots, value: texts }),
-  fc
-    .record({ ballot: ballots, value: texts })
-    .map(({ ballot, value }) => ({
-      type: '2a' as const,
-      ballot,
-      value,
-      next: { ...ballot, counter: ballot.counter + 1 },
-    })),
+  fc.record({ ballot: ballots, value: texts }).map(({ ballot, value }) => ({
+    type: '2a' as const,
+    ballot,
+    value,
+    next: { ...ballot, counter: ballot.counter + 1 },
+  })),
 );
 const requests = fc.array(fc.record({ key: texts, set: fc.nat(), message: messages }), { maxLength: 10 });
 

@@ -62,10 +62,14 @@ export class AcceptorStream {
       this.#splitter.push(chunk, (payload) => this.#onCall(payload));
     } catch (error) {
       const { code, message } = asCasPaxosError(error, 'PROTOCOL_MISMATCH', 'A call that cannot be read');
-      // Where the next frame begins is anybody's guess now: say so, and read no more.
+      // Where the next frame begins is anybody's guess now: say so, and drop the rest unread, so that a client that is
+      // still writing gets to hear it.
       this.#socket.removeAllListeners('data');
       this.#send([0, this.#acceptor.sequence, null, code, message]);
-      this.#socket.end(() => this.#socket.destroy());
+      this.#socket.end();
+      this.#socket.resume();
+      setTimeout(() => this.#socket.destroy(), CLOSING_MS).unref();
+      return;
     }
     if (this.#underWay >= MAX_UNDER_WAY) this.#socket.pause();
   }
