@@ -131,6 +131,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       pace: { roundMs: 1 },
       view: () => this.#membership.view,
       onReply: (reply) => this.#onUnusualReply(reply),
+      onUnavailable: () => this.#lookForNewerSet(),
       onIdle: (register) => this.#onIdle(register),
     };
   }
@@ -364,9 +365,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
 
   #onUnusualReply(reply: RegisterReply): void {
     if (reply.type === 'stale-set') {
-      this.#membership.refresh().catch((error: unknown) => {
-        this.#warn(asCasPaxosError(error, 'STALE_SET', 'The newer set of acceptors cannot be used'));
-      });
+      this.#lookForNewerSet();
     } else if (reply.type === 'alarm') {
       this.counters.alarms += 1;
       const url = this.acceptors[reply.acceptor]?.url ?? 'an acceptor';
@@ -376,6 +375,13 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       this.#lastFailure = { at: performance.now(), message: reply.message };
       if (reply.code === 'CORRUPT_RECORD') this.#warnOnce(new CasPaxosError(reply.code, reply.message));
     }
+  }
+
+  /** Whoever slept through a change of the set finds out from the acceptors that are left. */
+  #lookForNewerSet(): void {
+    this.#membership.refresh().catch((error: unknown) => {
+      this.#warnOnce(asCasPaxosError(error, 'STALE_SET', 'The newer set of acceptors cannot be used'));
+    });
   }
 
   #warnOnce(error: CasPaxosError): void {

@@ -36,6 +36,8 @@ export interface RegisterEnvironment {
   view(): View;
   /** Somebody knows a newer set, or something else is amiss. */
   onReply(reply: RegisterReply): void;
+  /** An attempt found too few acceptors: perhaps they are no longer the ones to ask. */
+  onUnavailable(): void;
   onIdle(register: Register): void;
 }
 
@@ -175,6 +177,7 @@ export class Register {
   #wait(lost: number, because: LostBecause): void {
     this.#environment.counters[because === 'conflict' ? 'conflicts' : 'unavailable'] += 1;
     this.#lostBecause = because;
+    if (because === 'unavailable') this.#environment.onUnavailable();
     this.#round = undefined;
     const proposer = this.#proposer;
     this.#timer = setTimeout(() => proposer.retry(), this.#delayMs(lost, because));

@@ -42,6 +42,7 @@ export function majority(size: number): QuorumSystem {
 /** Any `phase1` acceptors for phase 1, any `phase2` for phase 2. */
 export function flexible(size: number, phase1: number, phase2: number): QuorumSystem {
   assert(Number.isInteger(size) && size >= 1 && size <= MAX_ACCEPTORS, `1 to ${MAX_ACCEPTORS} acceptors`);
+  assert(Number.isInteger(phase1) && Number.isInteger(phase2), 'quorum sizes are whole numbers');
   assert(phase1 >= 1 && phase1 <= size && phase2 >= 1 && phase2 <= size, 'a quorum is some of the acceptors');
   assert(phase1 + phase2 > size, 'every phase-1 quorum must meet every phase-2 quorum');
   return {

@@ -110,11 +110,11 @@ export class ServiceAcceptor implements Acceptor {
     if (this.#closed) throw new CasPaxosError('CLOSED', `The connection to ${this.url} is closed.`);
     if (this.#connection === undefined) {
       if (performance.now() - this.#failedAt < RECONNECT_AFTER_MS) throw this.#failure!;
-      this.#connection = this.#open();
-      this.#connection.catch((error: unknown) => {
+      this.#connection = this.#open().catch((error: unknown) => {
         this.#failure = asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${this.url}`);
         this.#failedAt = performance.now();
         this.#connection = undefined;
+        throw this.#failure;
       });
       this.#reaper ??= setInterval(
         () => void this.#reap(),

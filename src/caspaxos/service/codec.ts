@@ -171,10 +171,13 @@ export function flattenEntries(entries: ReadonlyMap<string, JournalEntry>): unkn
   return flat;
 }
 
-/** Plays a journal record back: `before` gives a register's record so far, `after` takes what it becomes. */
+/**
+ * Plays a journal record back: `before` gives a register's record so far, `after` takes what it becomes. A promise on
+ * top of a record that cannot be read (undefined) changes nothing: that register answers nothing anyway.
+ */
 export function replayEntries(
   flat: unknown,
-  before: (key: string) => RegisterRecord,
+  before: (key: string) => RegisterRecord | undefined,
   after: (key: string, record: RegisterRecord) => void,
 ): void {
   if (!Array.isArray(flat) || flat.length % RECORD_FIELDS !== 0)
@@ -183,8 +186,12 @@ export function replayEntries(
     const key = String(flat[at]);
     const set = Number(flat[at + 1]);
     const promised = ballotAt(flat, at + 2);
-    if (flat[at + 8] === SAME_VALUE) after(key, promise(before(key), set, promised));
-    else after(key, { set, promised, accepted: ballotAt(flat, at + 5), value: valueAt(flat, at + 8) });
+    if (flat[at + 8] === SAME_VALUE) {
+      const record = before(key);
+      if (record !== undefined) after(key, promise(record, set, promised));
+    } else {
+      after(key, { set, promised, accepted: ballotAt(flat, at + 5), value: valueAt(flat, at + 8) });
+    }
   }
 }
 

@@ -322,11 +322,21 @@ async function restore(table: RecordTable, records: readonly JournalRecord[]): P
   for (const { payload } of records) {
     replayEntries(
       unpack(payload),
-      (key) => newest.get(key) ?? table.saved(key),
+      (key) => newest.get(key) ?? readable(table, key),
       (key, record) => newest.set(key, record),
     );
   }
   await table.restore(newest, records.at(-1)!.sequence);
+}
+
+/** One register's record that cannot be read must not keep the whole acceptor from starting. */
+function readable(table: RecordTable, key: string): RegisterRecord | undefined {
+  try {
+    return table.saved(key);
+  } catch (error) {
+    if (error instanceof CasPaxosError && error.code === 'CORRUPT_RECORD') return undefined;
+    throw error;
+  }
 }
 
 function journalBytesOf(requests: readonly RegisterRequest[]): number {
