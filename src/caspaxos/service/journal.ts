@@ -188,11 +188,11 @@ async function readBack(
 async function openSized(path: PathLike, size: number): Promise<FileHandle> {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_DSYNC;
   const file = await open(path, flags, 0o600);
-  const { size: present } = await file.stat();
-  if (present < size) {
-    await file.write(Buffer.alloc(size - present), 0, size - present, present);
-    await file.sync();
+  for (let { size: present } = await file.stat(); present < size;) {
+    const { bytesWritten } = await file.write(Buffer.alloc(size - present), 0, size - present, present);
+    present += bytesWritten;
   }
+  await file.sync();
   return file;
 }
 
