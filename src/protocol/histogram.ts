@@ -38,7 +38,8 @@ export class Histogram {
     let left = this.#count * share;
     for (let at = 0; at < BUCKETS; at += 1) {
       left -= this.#counts[at]!;
-      if (left <= 0 && this.#count > 0) return Math.min(this.#max, SMALLEST * 2 ** ((at + 1) / BUCKETS_PER_DOUBLING));
+      if (left <= 0 && this.#count > 0)
+        return Math.min(this.#max, SMALLEST * 2 ** ((at + 1) / BUCKETS_PER_DOUBLING));
     }
     return this.#max;
   }

@@ -97,6 +97,8 @@ export class ServiceAcceptor implements Acceptor {
     const { socket, pending } = await this.#connect();
     // Connecting may have shown who is there.
     if (this.#lost !== undefined) throw this.#lost;
+    // It may have broken in the very moment in which it was made: then nobody would ever answer.
+    if (socket.destroyed) throw new CasPaxosError('UNREACHABLE', `Acceptor ${this.url} closed the stream.`);
     const id = this.#nextCall;
     this.#nextCall += 1;
     const answered = new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-import { cpSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { open as openLmdb } from 'lmdb';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -189,7 +189,9 @@ describe('a data directory', () => {
   });
 
   test('that cannot be made is a clear error', async () => {
-    const directory = '/proc/cannot/be/made';
+    const file = join(temporaryDirectory(), 'file');
+    writeFileSync(file, 'not a directory');
+    const directory = join(file, 'data');
     expect(await errorOf(DiskAcceptor.open({ directory, ...SMALL }))).toMatchObject({ code: 'STORE_FAILED' });
   });
 });
