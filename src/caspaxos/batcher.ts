@@ -1,32 +1,39 @@
 /**
  * The way to one acceptor: messages of many registers share a request (rule 10). What is sent during one turn of the
- * event loop goes out together; while as many batches are under way as the acceptor can use, the next one grows. Every
+ * event loop goes out together, or, when nobody waits for this acceptor (`urgency.ts`), during a millisecond; while as
+ * many batches are under way as the acceptor can use, the next one grows. Every
  * message is answered exactly once, if only with `failed`: a proposer never waits for an acceptor that is gone.
  */
 import type { Acceptor } from './acceptors.ts';
 import type { FailedReply, RegisterReply, RegisterRequest } from './core/index.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
 
+/** Takes the reply of the acceptor with that index. */
+export type ReplySink = (index: number, reply: RegisterReply) => void;
+
 export interface BatcherOptions {
   readonly timeoutMs: number;
   /** Beyond this many messages waiting, further ones fail at once. */
   readonly maxWaiting: number;
+  /** Whether others wait for this acceptor, or may go on without it. */
+  readonly isUrgent: () => boolean;
   readonly onBatch: (messages: number) => void;
   readonly onFailure: (error: CasPaxosError) => void;
-  readonly onSuccess: () => void;
+  readonly onSuccess: (ms: number) => void;
 }
 
 const MAX_BATCH_MESSAGES = 2000;
 /** In UTF-16 units; at three bytes each still below the service's limit for a request. */
 const MAX_BATCH_LENGTH = 1024 * 1024;
 const MESSAGE_OVERHEAD = 64;
+const PATIENCE_MS = 1;
 
 export class Batcher {
   readonly acceptor: Acceptor;
   readonly #index: number;
   readonly #options: BatcherOptions;
   #requests: RegisterRequest[] = [];
-  #callbacks: ((reply: RegisterReply) => void)[] = [];
+  #callbacks: ReplySink[] = [];
   #underWay = 0;
   #scheduled = false;
 
@@ -36,24 +43,27 @@ export class Batcher {
     this.#options = options;
   }
 
-  send(request: RegisterRequest, callback: (reply: RegisterReply) => void): void {
+  send(request: RegisterRequest, callback: ReplySink): void {
     if (this.#requests.length >= this.#options.maxWaiting) {
       const error = new CasPaxosError(
         'OVERLOADED',
         `Too many messages wait for acceptor ${this.acceptor.url}.`,
       );
-      queueMicrotask(() => callback(this.#failed(error)));
+      queueMicrotask(() => callback(this.#index, this.#failed(error)));
       return;
     }
     this.#requests.push(request);
     this.#callbacks.push(callback);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      this.#flush();
-    });
+    if (this.#options.isUrgent()) setImmediate(this.#onTurn);
+    else setTimeout(this.#onTurn, PATIENCE_MS);
   }
+
+  readonly #onTurn = (): void => {
+    this.#scheduled = false;
+    this.#flush();
+  };
 
   #flush(): void {
     while (this.#requests.length > 0 && this.#underWay < this.acceptor.concurrency) {
@@ -68,14 +78,12 @@ export class Batcher {
     }
   }
 
-  async #send(
-    requests: readonly RegisterRequest[],
-    callbacks: readonly ((reply: RegisterReply) => void)[],
-  ): Promise<void> {
+  async #send(requests: readonly RegisterRequest[], callbacks: readonly ReplySink[]): Promise<void> {
     let replies: readonly RegisterReply[];
+    const startedAt = performance.now();
     try {
       replies = await this.#withTimeout(this.acceptor.handle(requests, this.#index));
-      this.#options.onSuccess();
+      this.#options.onSuccess(performance.now() - startedAt);
     } catch (error) {
       const failure = asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${this.acceptor.url}`);
       this.#options.onFailure(failure);
@@ -83,8 +91,9 @@ export class Batcher {
       replies = requests.map(() => failed);
     }
     this.#underWay -= 1;
-    for (let at = 0; at < callbacks.length; at += 1) callbacks[at]!(replies[at]!);
-    this.#flush();
+    for (let at = 0; at < callbacks.length; at += 1) callbacks[at]!(this.#index, replies[at]!);
+    // What came meanwhile goes out with what those answers bring about.
+    if (this.#requests.length > 0 && !this.#scheduled) this.#flush();
   }
 
   #withTimeout<T>(work: Promise<T>): Promise<T> {

@@ -27,9 +27,10 @@ import {
   type RegisterReply,
 } from './core/index.ts';
 import type { Acceptor } from './acceptors.ts';
+import { abortedError, ChangeCall, closedError } from './change-call.ts';
 import { changeSet, CONFIGURATION_KEY } from './change-set.ts';
-import { Deadlines } from './deadlines.ts';
-import { decide, type Editor, keep, outcomeOf, Rejection } from './editing.ts';
+import { Deadlines, type Expiring } from './deadlines.ts';
+import { decide, type Editor, keep, Rejection } from './editing.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
 import { type AcceptorStatus, Membership } from './membership.ts';
 import {
@@ -41,7 +42,7 @@ import {
   type UnknownOperation,
 } from './outcomes.ts';
 import { readQuorum } from './read.ts';
-import { type Job, Register, type RegisterEnvironment } from './register.ts';
+import { Register, type RegisterEnvironment } from './register.ts';
 import { checkKey, checkOperation, DEFAULT_MAX_VALUE_BYTES, sameJson } from './values.ts';
 import { watchRegister, type WatchOptions } from './watch.ts';
 
@@ -168,7 +169,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     const startedAt = performance.now();
     this.counters.reads += 1;
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
-    if (this.#closed) throw closed();
+    if (this.#closed) throw closedError();
     const fast = await this.#inTime(readQuorum(key, this.#environment), timeoutMs, options.signal);
     let result: ReadResult<T>;
     if (fast === undefined) {
@@ -256,59 +257,46 @@ export class Cluster extends EventEmitter<ClusterEvents> {
 
   #run<T>(key: string, editor: JsonEditor, options: ChangeOptions, force = false): Promise<ChangeOutcome<T>> {
     const { signal, retryOf } = options;
-    const early = this.#closed ? closed() : signal?.aborted ? aborted() : undefined;
+    const early = this.#closed ? closedError() : signal?.aborted ? abortedError() : undefined;
     if (early !== undefined) return Promise.resolve(notBegun<T>(early, retryOf));
     this.#operations += 1;
     const operation = retryOf ?? { origin: this.#origin, sequence: this.#operations };
-    const change = new RegisterChange(editor, operation, retryOf);
     const register = this.#register(key);
+    this.#busy.add(register);
     return new Promise((resolve) => {
-      let endedBecause: CasPaxosError | undefined;
-      const end = (error: CasPaxosError): void => {
-        endedBecause ??= error;
-        register.cancel(job);
-      };
-      const onAbort = (): void => end(aborted());
-      const startedAt = performance.now();
-      const job: Job = {
-        change,
-        force,
-        uncertain: retryOf !== undefined,
-        startedAt,
-        finish: (result) => {
-          this.#deadlines.remove(job);
-          signal?.removeEventListener('abort', onAbort);
-          resolve(outcomeOf<T>(result, change, endedBecause));
+      const call = new ChangeCall<T>(
+        {
+          change: new RegisterChange(editor, operation, retryOf),
+          register,
+          force,
+          uncertain: retryOf !== undefined,
+          timeoutMs: options.timeoutMs ?? this.#timeoutMs,
+          signal,
+          deadlines: this.#deadlines,
+          late: this.#late,
         },
-      };
-      const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
-      this.#deadlines.add(job, startedAt + timeoutMs, (why) =>
-        end(why === 'closed' ? closed() : this.#late(timeoutMs, register.whatKeeps(job))),
+        resolve,
       );
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#busy.add(register);
-      register.run(job);
+      call.start();
     });
   }
 
   /** The work's result, or the error of the deadline or the abort that came first. */
   async #inTime<R>(work: Promise<R>, timeoutMs: number, signal: AbortSignal | undefined): Promise<R> {
-    const call = {};
-    const onAbort = (): void => this.#deadlines.expire(call);
+    let fail: (error: CasPaxosError) => void = () => {};
+    const call: Expiring = {
+      deadlineAt: performance.now() + timeoutMs,
+      expire: (why) =>
+        fail(why === 'closed' ? closedError() : this.#late(timeoutMs, 'too few acceptors answered')),
+    };
+    const onAbort = (): void => fail(abortedError());
     try {
-      return await new Promise<R>((resolve, fail) => {
-        this.#deadlines.add(call, performance.now() + timeoutMs, (why) => {
-          fail(
-            why === 'closed'
-              ? closed()
-              : signal?.aborted
-                ? aborted()
-                : this.#late(timeoutMs, 'too few acceptors answered'),
-          );
-        });
+      return await new Promise<R>((resolve, reject) => {
+        fail = reject;
+        this.#deadlines.add(call);
         signal?.addEventListener('abort', onAbort, { once: true });
         if (signal?.aborted) onAbort();
-        work.then(resolve, fail);
+        work.then(resolve, reject);
       });
     } finally {
       this.#deadlines.remove(call);
@@ -402,12 +390,12 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     return outcome;
   }
 
-  #late(timeoutMs: number, waitsFor: string): CasPaxosError {
+  readonly #late = (timeoutMs: number, waitsFor: string): CasPaxosError => {
     const failedLately = performance.now() - this.#lastFailure.at < timeoutMs;
     const failure = failedLately ? this.#lastFailure.message.replace(/\.$/, '') : undefined;
     const why = this.#membership.trouble() ?? failure ?? waitsFor;
     return new CasPaxosError('DEADLINE_EXCEEDED', `Not done within ${Math.round(timeoutMs)} ms: ${why}.`);
-  }
+  };
 }
 
 /** Ended before it began. What a retried operation did before that is as unknown as it was. */
@@ -435,12 +423,4 @@ function readEnvelope<T>(key: string, text: string | undefined): ReadResult<T> {
 function proposerName(name: string): string {
   if (/^\S{1,64}$/.test(name)) return name;
   throw new CasPaxosError('PROPOSER_INVALID', 'A proposer name has 1 to 64 characters and no white space.');
-}
-
-function closed(): CasPaxosError {
-  return new CasPaxosError('CLOSED', 'The cluster was closed.');
-}
-
-function aborted(): CasPaxosError {
-  return new CasPaxosError('ABORTED', 'The caller aborted.');
 }

@@ -4,40 +4,35 @@
  */
 const RESOLUTION_MS = 10;
 
-interface Entry {
-  readonly at: number;
-  readonly expire: (why: 'late' | 'closed') => void;
+/** A call that has a deadline. */
+export interface Expiring {
+  /** On this process' monotonic clock. */
+  readonly deadlineAt: number;
+  expire(why: 'late' | 'closed'): void;
 }
 
 export class Deadlines {
-  readonly #entries = new Map<object, Entry>();
+  readonly #calls = new Set<Expiring>();
   #timer: NodeJS.Timeout | undefined;
 
-  add(call: object, at: number, expire: (why: 'late' | 'closed') => void): void {
-    this.#entries.set(call, { at, expire });
+  add(call: Expiring): void {
+    this.#calls.add(call);
     this.#timer ??= setInterval(() => this.#look(), RESOLUTION_MS);
   }
 
-  remove(call: object): void {
-    this.#entries.delete(call);
-  }
-
-  /** Ends one call now. */
-  expire(call: object): void {
-    this.#entries.get(call)?.expire('late');
+  remove(call: Expiring): void {
+    this.#calls.delete(call);
   }
 
   endAll(): void {
-    for (const { expire } of this.#entries.values()) expire('closed');
+    for (const call of this.#calls) call.expire('closed');
     this.#stop();
   }
 
   #look(): void {
     const now = performance.now();
-    for (const { at, expire } of this.#entries.values()) {
-      if (at <= now) expire('late');
-    }
-    if (this.#entries.size === 0) this.#stop();
+    for (const call of this.#calls) if (call.deadlineAt <= now) call.expire('late');
+    if (this.#calls.size === 0) this.#stop();
   }
 
   #stop(): void {

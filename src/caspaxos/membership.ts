@@ -22,6 +22,7 @@ import {
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
 import { openAcceptor, printableUrl } from './open-acceptor.ts';
 import type { View } from './register.ts';
+import { Urgency } from './urgency.ts';
 
 export interface AcceptorStatus extends AcceptorMember {
   readonly state: 'unknown' | 'up' | 'down';
@@ -133,11 +134,10 @@ export class Membership {
     for (const acceptor of unused) if (![...kept.values()].includes(acceptor)) void acceptor.close();
     this.#acceptors = kept;
     this.#configuration = configuration;
-    this.#view = {
-      set: configuration.number,
-      quorum: quorumsOf(configuration),
-      batchers: members.map((member, index) => this.#batcher(member, index)),
-    };
+    const quorum = quorumsOf(configuration);
+    const urgency = new Urgency(quorum);
+    const batchers = members.map((member, index) => this.#batcher(member, index, urgency));
+    this.#view = { set: configuration.number, quorum, batchers };
     if (members.length % 2 === 0) this.#warnOfEvenNumber(members.length);
     this.#options.onView();
   }
@@ -220,7 +220,7 @@ export class Membership {
     if (found !== undefined && !this.#isClosed) this.adopt(found);
   }
 
-  #batcher(member: AcceptorMember, index: number): Batcher {
+  #batcher(member: AcceptorMember, index: number, urgency: Urgency): Batcher {
     const { counters, requestTimeoutMs } = this.#options;
     return new Batcher(this.#acceptors.get(member.id)!, index, {
       timeoutMs: requestTimeoutMs,
@@ -228,9 +228,14 @@ export class Membership {
       onBatch: () => {
         counters.requests += 1;
       },
-      onSuccess: () => this.#report(member, undefined),
+      isUrgent: () => urgency.isUrgent(index),
+      onSuccess: (ms) => {
+        urgency.took(index, ms);
+        this.#report(member, undefined);
+      },
       onFailure: (error) => {
         counters.failedRequests += 1;
+        urgency.failed(index, requestTimeoutMs);
         this.#report(member, error);
       },
     });

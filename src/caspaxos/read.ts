@@ -24,12 +24,11 @@ function ask(key: string, view: View, environment: RegisterEnvironment): Promise
     const reader = new QuorumReader(view.quorum);
     const request = { key, set: view.set, message: QUERY };
     environment.counters.messages += view.batchers.length;
-    for (const [index, batcher] of view.batchers.entries()) {
-      batcher.send(request, (reply: RegisterReply) => {
-        if (reply.type !== 'state') environment.onReply(reply);
-        const verdict = reply.type === 'state' ? reader.onState(reply) : reader.onMissing(index);
-        if (verdict !== undefined) resolve(verdict);
-      });
-    }
+    const onReply = (index: number, reply: RegisterReply): void => {
+      if (reply.type !== 'state') environment.onReply(reply);
+      const verdict = reply.type === 'state' ? reader.onState(reply) : reader.onMissing(index);
+      if (verdict !== undefined) resolve(verdict);
+    };
+    for (const batcher of view.batchers) batcher.send(request, onReply);
   });
 }

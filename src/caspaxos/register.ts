@@ -162,16 +162,15 @@ export class Register {
     this.#round = { type: message.type, startedAt: now };
     const request = { key: this.key, set, message };
     counters.messages += batchers.length;
-    for (let index = 0; index < batchers.length; index += 1) {
-      batchers[index]!.send(request, (reply) => {
-        // Answers to a proposer of a set that is no longer in force: the new one looks for itself.
-        if (proposer !== this.#proposer) return;
-        if (reply.type === 'nak') this.#noteRival(reply.promised);
-        else if (reply.type !== '1b' && reply.type !== '2b') this.#environment.onReply(reply);
-        // `state` answers queries, which do not come this way.
-        if (reply.type !== 'state') proposer.onReply(index, message, reply);
-      });
-    }
+    const onReply = (index: number, reply: RegisterReply): void => {
+      // Answers to a proposer of a set that is no longer in force: the new one looks for itself.
+      if (proposer !== this.#proposer) return;
+      if (reply.type === 'nak') this.#noteRival(reply.promised);
+      else if (reply.type !== '1b' && reply.type !== '2b') this.#environment.onReply(reply);
+      // `state` answers queries, which do not come this way.
+      if (reply.type !== 'state') proposer.onReply(index, message, reply);
+    };
+    for (const batcher of batchers) batcher.send(request, onReply);
   }
 
   #wait(lost: number, because: LostBecause): void {

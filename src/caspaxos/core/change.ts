@@ -37,15 +37,16 @@ export type ChangeVerdict =
   | { readonly type: 'forgotten' };
 
 interface Proposed {
-  readonly version: number;
+  readonly attempt: number;
   readonly json: string | undefined;
+  readonly before: Proposed | undefined;
 }
 
 export class RegisterChange {
   readonly operation: OperationId;
   readonly #editor: JsonEditor;
-  readonly #proposed = new Map<number, Proposed>();
-  readonly #firstAttempt: number;
+  /** What each attempt proposed, the last one first. */
+  #proposed: Proposed | undefined;
   #attempt: number;
   #since: number | undefined;
   #verdict: ChangeVerdict = { type: 'forgotten' };
@@ -59,7 +60,6 @@ export class RegisterChange {
     this.operation = operation;
     this.#editor = editor;
     this.#since = retry?.sinceVersion;
-    this.#firstAttempt = (retry?.attempts ?? 0) + 1;
     this.#attempt = retry?.attempts ?? 0;
   }
 
@@ -91,7 +91,7 @@ export class RegisterChange {
     const envelope = decodeEnvelope(current);
     // The lowest version that any attempt built on: a first look may have been at a value that never came to be.
     this.#since = Math.min(this.#since ?? Infinity, envelope.version);
-    if (uncertain || this.#proposed.size > 0) {
+    if (uncertain || this.#proposed !== undefined) {
       const traced = trace(envelope, this.operation, this.#since);
       if (traced.found === 'applied') {
         this.#verdict = this.#verdictOf(traced.attempt, traced.version);
@@ -121,14 +121,15 @@ export class RegisterChange {
     }
     this.#attempt += 1;
     const next = append(envelope, this.operation, this.#attempt, edited);
-    this.#proposed.set(this.#attempt, { version: next.version, json: edited });
+    this.#proposed = { attempt: this.#attempt, json: edited, before: this.#proposed };
     this.#verdict = { type: 'changed', version: next.version, json: edited };
     return encodeEnvelope(next);
   }
 
   #verdictOf(attempt: number, version: number): ChangeVerdict {
-    const proposed = this.#proposed.get(attempt);
-    if (attempt < this.#firstAttempt || proposed === undefined) return { type: 'applied before', version };
+    let proposed = this.#proposed;
+    while (proposed !== undefined && proposed.attempt !== attempt) proposed = proposed.before;
+    if (proposed === undefined) return { type: 'applied before', version };
     return { type: 'changed', version, json: proposed.json };
   }
 }

@@ -69,8 +69,13 @@ export function append(
   json: string | undefined,
 ): Envelope {
   const version = envelope.version + 1;
-  const operations = envelope.operations.filter((entry) => entry.origin !== operation.origin);
-  operations.push({ origin: operation.origin, sequence: operation.sequence, version, attempt });
+  const entry = { origin: operation.origin, sequence: operation.sequence, version, attempt };
+  const [first] = envelope.operations;
+  if (envelope.operations.length === 1 && first!.origin === operation.origin) {
+    return { version, floor: envelope.floor, operations: [entry], json };
+  }
+  const operations = envelope.operations.filter(({ origin }) => origin !== operation.origin);
+  operations.push(entry);
   let { floor } = envelope;
   while (operations.length > REMEMBERED_OPERATIONS) floor = Math.max(floor, operations.shift()!.version);
   return { version, floor, operations, json };

@@ -1,0 +1,76 @@
+/** One call of `change` while it is under way: what its register works on, and what ends it early. */
+import type { ProposalResult, RegisterChange } from './core/index.ts';
+import type { Deadlines, Expiring } from './deadlines.ts';
+import { outcomeOf } from './editing.ts';
+import { CasPaxosError } from './errors.ts';
+import type { ChangeOutcome } from './outcomes.ts';
+import type { Job, Register } from './register.ts';
+
+export interface ChangeCallOptions {
+  readonly change: RegisterChange;
+  readonly register: Register;
+  readonly force: boolean;
+  readonly uncertain: boolean;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly deadlines: Deadlines;
+  /** The error of a deadline that passed, given what the change was still waiting for. */
+  readonly late: (timeoutMs: number, waitsFor: string) => CasPaxosError;
+}
+
+export class ChangeCall<T> implements Job, Expiring {
+  readonly change: RegisterChange;
+  readonly force: boolean;
+  readonly uncertain: boolean;
+  readonly startedAt = performance.now();
+  readonly deadlineAt: number;
+  readonly #options: ChangeCallOptions;
+  readonly #resolve: (outcome: ChangeOutcome<T>) => void;
+  #endedBecause: CasPaxosError | undefined;
+
+  constructor(options: ChangeCallOptions, resolve: (outcome: ChangeOutcome<T>) => void) {
+    this.change = options.change;
+    this.force = options.force;
+    this.uncertain = options.uncertain;
+    this.deadlineAt = this.startedAt + options.timeoutMs;
+    this.#options = options;
+    this.#resolve = resolve;
+  }
+
+  start(): void {
+    const { deadlines, signal, register } = this.#options;
+    deadlines.add(this);
+    signal?.addEventListener('abort', this, { once: true });
+    register.run(this);
+  }
+
+  finish(result: ProposalResult<string>): void {
+    const { deadlines, signal } = this.#options;
+    deadlines.remove(this);
+    signal?.removeEventListener('abort', this);
+    this.#resolve(outcomeOf<T>(result, this.change, this.#endedBecause));
+  }
+
+  expire(why: 'late' | 'closed'): void {
+    const { late, timeoutMs, register } = this.#options;
+    this.#end(why === 'closed' ? closedError() : late(timeoutMs, register.whatKeeps(this)));
+  }
+
+  /** The signal aborted. */
+  handleEvent(): void {
+    this.#end(abortedError());
+  }
+
+  #end(error: CasPaxosError): void {
+    this.#endedBecause ??= error;
+    this.#options.register.cancel(this);
+  }
+}
+
+export function closedError(): CasPaxosError {
+  return new CasPaxosError('CLOSED', 'The cluster was closed.');
+}
+
+export function abortedError(): CasPaxosError {
+  return new CasPaxosError('ABORTED', 'The caller aborted.');
+}
