@@ -1,0 +1,206 @@
+import { describe, expect, test, vi } from 'vitest';
+import {
+  errorOf,
+  gate,
+  handling,
+  increment,
+  memoryUrls,
+  openAround,
+  openFor,
+  until,
+} from '../../test/caspaxos/clusters.ts';
+import { isAccept, Lines } from '../../test/caspaxos/lines.ts';
+import type { Acceptor } from './acceptors.ts';
+import type { Cluster } from './cluster.ts';
+import type { RegisterRequest } from './core/index.ts';
+
+/** A cluster whose acceptors hold what `when` picks until the gate opens; `reached` tells that something is held. */
+async function holding(when: (request: RegisterRequest) => boolean = () => true) {
+  const held = gate();
+  const reached = gate();
+  let isArmed = false;
+  const wrap = (acceptor: Acceptor): Acceptor =>
+    handling(acceptor, async (requests, index) => {
+      if (isArmed && requests.some((request) => when(request))) {
+        reached.open();
+        await held.passed;
+      }
+      return acceptor.handle(requests, index);
+    });
+  const urls = memoryUrls();
+  const cluster: Cluster = await openAround(urls, wrap, { requestTimeoutMs: 20_000 });
+  return { urls, cluster, held, reached, arm: () => (isArmed = true) };
+}
+
+describe('a deadline', () => {
+  test('ends a change in time: rejected if nothing was proposed', async () => {
+    const { cluster, arm } = await holding();
+    arm();
+    const startedAt = performance.now();
+    expect(await cluster.change('k', increment, { timeoutMs: 50 })).toMatchObject({
+      outcome: 'rejected',
+      error: { code: 'DEADLINE_EXCEEDED', outcome: 'rejected' },
+    });
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+  });
+
+  test('ends a change in time: unknown if something was', async () => {
+    const { cluster, arm } = await holding(isAccept);
+    arm();
+    expect(await cluster.change('k', increment, { timeoutMs: 1000 })).toMatchObject({
+      outcome: 'unknown',
+      error: { code: 'DEADLINE_EXCEEDED', outcome: 'unknown' },
+    });
+  });
+
+  test('ends a read in time, though the acceptors say nothing', async () => {
+    const { cluster, arm } = await holding();
+    arm();
+    const startedAt = performance.now();
+    expect(await errorOf(cluster.read('k', { timeoutMs: 50 }))).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+  });
+
+  test('comes from the options of the cluster when the caller says nothing', async () => {
+    const lines = new Lines(3);
+    const cluster = await openAround(memoryUrls(), lines.wrap, { timeoutMs: 40 });
+    lines.set('cut', 'cut', 'cut');
+    expect(await cluster.change('k', increment)).toMatchObject({ error: { code: 'DEADLINE_EXCEEDED' } });
+    expect(await errorOf(cluster.read('k'))).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+  });
+
+  test('says what kept it', async () => {
+    const lines = new Lines(3);
+    const cluster = await openAround(memoryUrls(), lines.wrap);
+    lines.set('cut', 'cut', 'open');
+    const outcome = await cluster.change('k', increment, { timeoutMs: 100 });
+    expect(outcome).toMatchObject({
+      error: { message: expect.stringMatching(/2 of 3 acceptors do not answer .*the line is cut/) },
+    });
+  });
+
+  test('of one change does not touch the next', async () => {
+    const { cluster, arm, held } = await holding();
+    arm();
+    const first = cluster.change('k', increment, { timeoutMs: 30 });
+    const second = cluster.change('k', increment, { timeoutMs: 20_000 });
+    expect(await first).toMatchObject({ outcome: 'rejected' });
+    held.open();
+    expect(await second).toMatchObject({ outcome: 'committed', value: 1 });
+  });
+});
+
+describe('an AbortSignal', () => {
+  test('that is aborted already begins nothing', async () => {
+    const cluster = await openFor({ acceptors: memoryUrls() });
+    const signal = AbortSignal.abort();
+    let runs = 0;
+    const editor = (): number => (runs += 1);
+    expect(await cluster.change('k', editor, { signal })).toMatchObject({
+      outcome: 'rejected',
+      error: { code: 'ABORTED', outcome: 'rejected' },
+    });
+    expect(await errorOf(cluster.read('k', { signal }))).toMatchObject({ code: 'ABORTED' });
+    expect(runs).toBe(0);
+    expect(cluster.counters.attempts).toBe(0);
+  });
+
+  test('during phase 1 rejects the change, for good', async () => {
+    const { urls, cluster, arm, held, reached } = await holding();
+    arm();
+    const abort = new AbortController();
+    const work = cluster.change('k', increment, { signal: abort.signal });
+    await reached.passed;
+    abort.abort();
+    expect(await work).toMatchObject({ outcome: 'rejected', error: { code: 'ABORTED' } });
+    held.open();
+    await cluster.read('k');
+    const other = await openFor({ acceptors: urls });
+    expect(await other.read('k')).toEqual({ value: undefined, version: 0 });
+  });
+
+  test('during phase 2 leaves the outcome unknown, and it may come true', async () => {
+    const { urls, cluster, arm, held, reached } = await holding(isAccept);
+    arm();
+    const abort = new AbortController();
+    const work = cluster.change('k', increment, { signal: abort.signal });
+    await reached.passed;
+    abort.abort();
+    expect(await work).toMatchObject({ outcome: 'unknown', error: { code: 'ABORTED', outcome: 'unknown' } });
+    held.open();
+    const other = await openFor({ acceptors: urls });
+    await until(async () => (await other.read('k')).value === 1, 'the accept has arrived');
+  });
+
+  test('during a read ends it at once', async () => {
+    const { cluster, arm, reached } = await holding();
+    arm();
+    const abort = new AbortController();
+    const work = errorOf(cluster.read('k', { signal: abort.signal }));
+    await reached.passed;
+    abort.abort();
+    expect(await work).toMatchObject({ code: 'ABORTED' });
+  });
+
+  test('after the end changes nothing, and leaves no listener behind', async () => {
+    const cluster = await openFor({ acceptors: memoryUrls() });
+    const abort = new AbortController();
+    const { signal } = abort;
+    const added = vi.spyOn(signal, 'addEventListener');
+    const removed = vi.spyOn(signal, 'removeEventListener');
+    expect(await cluster.change('k', increment, { signal })).toMatchObject({ outcome: 'committed' });
+    await cluster.read('k', { signal });
+    expect(added).toHaveBeenCalled();
+    expect(removed).toHaveBeenCalledTimes(added.mock.calls.length);
+    abort.abort();
+    expect((await cluster.read('k')).value).toBe(1);
+  });
+});
+
+describe('close', () => {
+  test('ends what is under way with its true outcome', async () => {
+    const { cluster, arm, reached } = await holding(isAccept);
+    arm();
+    const proposed = cluster.change('k', increment);
+    const queued = cluster.change('k', increment);
+    await reached.passed;
+    await cluster.close();
+    expect(await proposed).toMatchObject({
+      outcome: 'unknown',
+      error: { code: 'CLOSED', outcome: 'unknown' },
+    });
+    expect(await queued).toMatchObject({
+      outcome: 'rejected',
+      error: { code: 'CLOSED', outcome: 'rejected' },
+    });
+  });
+
+  test('ends reads and what is asked afterwards', async () => {
+    const { cluster, arm, reached } = await holding();
+    arm();
+    const read = errorOf(cluster.read('k'));
+    await reached.passed;
+    await cluster.close();
+    expect(await read).toMatchObject({ code: 'CLOSED' });
+    expect(await cluster.change('k', increment)).toMatchObject({
+      outcome: 'rejected',
+      error: { code: 'CLOSED' },
+    });
+    expect(await errorOf(cluster.read('k'))).toMatchObject({ code: 'CLOSED' });
+    await cluster.close();
+  });
+
+  test('reports nothing more', async () => {
+    const lines = new Lines(3);
+    const cluster = await openAround(memoryUrls(), lines.wrap);
+    const events: unknown[] = [];
+    cluster.on('acceptor', (status) => events.push(status));
+    const work = cluster.change('k', increment);
+    lines.set('cut', 'cut', 'cut');
+    await cluster.close();
+    await work;
+    const before = events.length;
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    expect(events).toHaveLength(before);
+  });
+});

@@ -1,0 +1,140 @@
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type Server, type Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { errorOf, until } from '../../../test/caspaxos/clusters.ts';
+import { TestService } from '../../../test/caspaxos/services.ts';
+import { accept, promise, query, typesOf } from '../../../test/conformance/messages.ts';
+import { ServiceAcceptor } from './client.ts';
+import { pack } from './codec.ts';
+import { frame } from './frames.ts';
+
+function clientAt(url: string, timeoutMs = 5000): ServiceAcceptor {
+  const client = new ServiceAcceptor(new URL(url), { timeoutMs });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+async function portOf(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await until(() => server.listening, 'the server listens');
+  onTestFinished(() => void server.close());
+  return (server.address() as { port: number }).port;
+}
+
+/** A server that upgrades, and then says what it likes. */
+async function pretender(say: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('data', () => {
+      socket.write(
+        'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: baton-acceptor/1\r\n\r\n',
+      );
+      say(socket);
+    });
+  });
+  onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
+  return `http://127.0.0.1:${await portOf(server)}`;
+}
+
+const greeting = frame(pack([0, 1, { id: 'me', set: 0 }]));
+
+describe('the client of an acceptor service', { timeout: 10_000 }, () => {
+  test('has all its calls share one stream', async () => {
+    const service = await TestService.start();
+    const client = clientAt(service.url);
+    await Promise.all(Array.from({ length: 20 }, (_, at) => client.handle([promise(`k${at}`, 1)], 0)));
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    expect(text).toMatch(/^baton_acceptor_streams 1$/m);
+  });
+
+  test('connects again after the service has come back', async () => {
+    const service = await TestService.start();
+    const client = clientAt(service.url);
+    await client.handle([accept('k', 1, 'v')], 0);
+    await service.stop();
+    expect(await errorOf(client.handle([query('k')], 0))).toMatchObject({ code: 'UNREACHABLE' });
+    await service.start();
+    await until(
+      () =>
+        client.handle([query('k')], 0).then(
+          (replies) => typesOf(replies)[0] === 'state',
+          () => false,
+        ),
+      'the client is connected again',
+    );
+  });
+
+  test('says that nobody is there', async () => {
+    expect(await errorOf(clientAt('http://127.0.0.1:1').describe())).toMatchObject({ code: 'UNREACHABLE' });
+  });
+
+  test('says that a host has no address', async () => {
+    expect(await errorOf(clientAt('http://no-such-host.invalid:7400').describe())).toMatchObject({
+      code: 'UNREACHABLE',
+    });
+  });
+
+  test.each([
+    [200, 'PROTOCOL_MISMATCH'],
+    [404, 'PROTOCOL_MISMATCH'],
+    [500, 'PROTOCOL_MISMATCH'],
+    [401, 'UNAUTHORIZED'],
+    [503, 'UNREACHABLE'],
+  ])('takes a web server that answers %i for what it is: %s', async (status, code) => {
+    const server = createHttpServer((_, response) => response.writeHead(status).end('hello'));
+    const client = clientAt(`http://127.0.0.1:${await portOf(server)}`);
+    expect(await errorOf(client.handle([promise('k', 1)], 0))).toMatchObject({ code });
+  });
+
+  test.each([
+    ['says nothing', () => undefined],
+    ['says garbage', (socket: Socket) => socket.write('garbage that is no frame at all')],
+    ['greets with garbage', (socket: Socket) => socket.write(frame(Buffer.from([0xc1])))],
+    ['greets as nobody', (socket: Socket) => socket.write(frame(pack([0, 0, null])))],
+    ['hangs up', (socket: Socket) => socket.end()],
+    ['greets and hangs up', (socket: Socket) => socket.end(greeting)],
+    ['greets and says no more', (socket: Socket) => socket.write(greeting)],
+    [
+      'greets and says garbage',
+      (socket: Socket) => socket.write(Buffer.concat([greeting, Buffer.alloc(100, 0x7f)])),
+    ],
+  ])('fails in time when the other side %s', async (_, say) => {
+    const client = clientAt(await pretender((socket) => void say(socket)), 150);
+    expect((await errorOf(client.handle([promise('k', 1)], 0))).code).toBeDefined();
+    expect((await errorOf(client.describe())).code).toBeDefined();
+  });
+
+  test('fails every call that is under way when the stream breaks', async () => {
+    const sockets: Socket[] = [];
+    const url = await pretender((socket) => {
+      socket.write(greeting);
+      // What comes after the greeting are the calls.
+      socket.on('data', () => sockets.push(socket));
+    });
+    const client = clientAt(url);
+    const calls = Array.from({ length: 5 }, (_, at) => errorOf(client.handle([promise(`k${at}`, 1)], 0)));
+    await until(() => sockets.length > 0, 'the calls are under way');
+    for (const socket of sockets) socket.destroy();
+    for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: 'UNREACHABLE' });
+  });
+
+  test('says that it was closed', async () => {
+    const service = await TestService.start();
+    const client = clientAt(service.url);
+    await client.describe();
+    await client.close();
+    expect(await errorOf(client.describe())).toMatchObject({ code: 'CLOSED' });
+    await client.close();
+  });
+
+  test('notices an answer that does not fit the question', async () => {
+    const url = await pretender((socket) => {
+      socket.write(greeting);
+      socket.on('data', () => socket.write(frame(pack([1, 1, [1, 2, 3]]))));
+    });
+    const { message } = await errorOf(clientAt(url).handle([promise('k', 1)], 0));
+    expect(message).toContain('malformed');
+  });
+});

@@ -1,0 +1,56 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { errorOf, until } from '../../../test/caspaxos/clusters.ts';
+import { temporaryDirectory } from '../../../test/caspaxos/directories.ts';
+import { DiskAcceptor } from '../service/disk-acceptor.ts';
+import { LmdbStore } from './lmdb.ts';
+
+type Child = ChildProcessByStdio<Writable, Readable, null>;
+
+function start(script: string, ...args: readonly string[]): { child: Child; lines: string[] } {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const child = spawn(process.execPath, [path, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const lines: string[] = [];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => lines.push(...text.trim().split('\n')));
+  return { child, lines };
+}
+
+describe('processes that share an LMDB file', () => {
+  test('race on one document, and every increment counts', async () => {
+    const path = join(temporaryDirectory(), 'shared');
+    const store = new LmdbStore(path);
+    await store.write([{ key: 'counter', text: '0', expected: undefined }]);
+    const racers = [1, 2, 3].map(() => start('../../../test/conformance/lmdb-racer.mjs', path, '300'));
+    await until(() => racers.every(({ lines }) => lines.length > 0), 'all processes are ready');
+    for (const { child } of racers) child.stdin.write('go\n');
+    await until(() => racers.every(({ lines }) => lines.length > 1), 'all processes are done');
+    const [document] = await store.read(['counter']);
+    expect(document?.text).toBe('900');
+    const results = racers.map(({ lines }) => JSON.parse(lines[1]!) as { conflicts: number });
+    // They must have met, or nothing was shown.
+    expect(results.reduce((sum, { conflicts }) => sum + conflicts, 0)).toBeGreaterThan(10);
+    await store.close();
+  });
+});
+
+describe('a data directory', () => {
+  test('that another live process has open is refused; once that is killed, it can be had', async () => {
+    const directory = join(temporaryDirectory(), 'data');
+    const { child, lines } = start('../../../test/conformance/directory-holder.mjs', directory);
+    await until(() => lines.length > 0, 'the other process has it');
+    expect(await errorOf(DiskAcceptor.open({ directory, journalBytes: 64 * 1024 }))).toMatchObject({
+      code: 'DATA_LOCKED',
+      message: expect.stringContaining(String(child.pid)),
+    });
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await gone;
+    const acceptor = await DiskAcceptor.open({ directory, journalBytes: 64 * 1024 });
+    expect(acceptor.id).toBe(lines[0]);
+    await acceptor.close();
+  });
+});

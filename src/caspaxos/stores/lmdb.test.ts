@@ -1,0 +1,40 @@
+import { writeFileSync } from 'node:fs';
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { newDirectory } from '../../../test/caspaxos/directories.ts';
+import { storeConformance, type StoreUnderTest } from '../../../test/conformance/store.ts';
+import { storeAcceptorConformance } from '../../../test/conformance/store-acceptor.ts';
+import { LmdbStore } from './lmdb.ts';
+
+const root = newDirectory();
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+const lmdb: StoreUnderTest = {
+  open: async (place) => new LmdbStore(join(root, place)),
+  empty: (place) => rm(join(root, place), { recursive: true }),
+  snapshot: async (place) => {
+    const copy = join(root, `${place}.copy`);
+    await cp(join(root, place), copy, { recursive: true });
+    return async () => {
+      await rm(join(root, place), { recursive: true });
+      await cp(copy, join(root, place), { recursive: true });
+    };
+  },
+};
+
+storeConformance('lmdb', lmdb);
+storeAcceptorConformance('lmdb', lmdb);
+
+test('a path that cannot be a directory is a clear error', () => {
+  const file = join(root, 'a-file');
+  writeFileSync(file, 'something else');
+  expect(() => new LmdbStore(file)).toThrow(expect.objectContaining({ code: 'STORE_FAILED' }));
+});
+
+test('a directory with a dot in its name is a directory', async () => {
+  const store = new LmdbStore(join(root, 'version.1'));
+  await store.write([{ key: 'k', text: 'x', expected: undefined }]);
+  expect(await store.read(['k'])).toMatchObject([{ text: 'x' }]);
+  await store.close();
+});
