@@ -59,7 +59,7 @@ export function encodeValue(value: unknown, maxBytes = DEFAULT_MAX_VALUE_BYTES):
   throw new CasPaxosError('VALUE_TOO_LARGE', `A value of ${bytes} bytes is over the limit of ${maxBytes}.`);
 }
 
-function findProblem(value: unknown, path: string, above?: ReadonlySet<object>): string | undefined {
+function findProblem(value: unknown, path: string, above?: Set<object>): string | undefined {
   const where = path === '' ? 'it' : `its ${path.slice(1)}`;
   switch (typeof value) {
     case 'string':
@@ -78,9 +78,10 @@ function findProblemInside(
   value: object,
   where: string,
   path: string,
-  above: ReadonlySet<object> | undefined,
+  outer: Set<object> | undefined,
 ): string | undefined {
-  if (above?.has(value)) return `${where} contains itself`;
+  const above = outer ?? new Set();
+  if (above.has(value)) return `${where} contains itself`;
   const isArray = Array.isArray(value);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (!isArray && prototype !== Object.prototype && prototype !== null) {
@@ -89,12 +90,13 @@ function findProblemInside(
   if ('toJSON' in value) return `${where} has a toJSON of its own`;
   const hole = isArray ? Array.from(value.keys()).find((index) => !(index in value)) : undefined;
   if (hole !== undefined) return `${where} has no element ${hole}`;
-  const within = new Set(above).add(value);
+  above.add(value);
   for (const [name, inner] of Object.entries(value)) {
     if (inner === undefined && !isArray) continue;
-    const problem = findProblem(inner, `${path}.${name}`, within);
+    const problem = findProblem(inner, `${path}.${name}`, above);
     if (problem !== undefined) return problem;
   }
+  above.delete(value);
   return undefined;
 }
 
