@@ -269,7 +269,7 @@ describe('a corrupt record', () => {
       await store.write([{ key: registerKey('k'), text: 'garbage', expected: document?.version }]);
     }
     const cluster = await openFor({ acceptors });
-    expect(await cluster.change('k', increment, { timeoutMs: 100 })).toMatchObject({
+    expect(await cluster.change('k', increment, { timeoutMs: 1000 })).toMatchObject({
       outcome: 'rejected',
       error: { code: 'DEADLINE_EXCEEDED', message: expect.stringContaining('did not write') },
     });

@@ -76,6 +76,8 @@ async function finish(change: SetChange, both: Configuration): Promise<Configura
   const aware = await announce(membership, both);
   const keys = await listAll(membership, aware);
   await inParallel([...keys], REWRITES_AT_ONCE, rewrite);
+  // A rewrite is done when quorums have it. Whoever changes the set expects the new acceptors to hold everything.
+  await membership.caughtUp(CONFIGURATION_KEY);
   const alone = settled(both);
   const decided = await editConfiguration((known) =>
     newer(known, both).number === both.number ? alone : known!,

@@ -73,7 +73,7 @@ describe('a deadline', () => {
     const lines = new Lines(3);
     const cluster = await openAround(memoryUrls(), lines.wrap);
     lines.set('cut', 'cut', 'open');
-    const outcome = await cluster.change('k', increment, { timeoutMs: 100 });
+    const outcome = await cluster.change('k', increment, { timeoutMs: 1000 });
     expect(outcome).toMatchObject({
       error: { message: expect.stringMatching(/2 of 3 acceptors do not answer .*the line is cut/) },
     });

@@ -16,6 +16,7 @@ import {
   MAX_ACCEPTORS,
   maskOfMembers,
   membersOf,
+  QUERY,
   type AcceptorMask,
   quorumsOf,
 } from './core/index.ts';
@@ -159,6 +160,18 @@ export class Membership {
       this.#refreshing = undefined;
     });
     return this.#refreshing;
+  }
+
+  /**
+   * Resolves when every acceptor that answers has handled what was sent to it before: a question waits its turn behind
+   * the rest. Changes go on as soon as a quorum has answered; this is for when all copies matter.
+   */
+  async caughtUp(key: string): Promise<void> {
+    const { batchers, set } = this.view;
+    const request = { key, set, message: QUERY };
+    await Promise.all(
+      batchers.map((batcher) => new Promise<void>((resolve) => batcher.send(request, () => resolve()))),
+    );
   }
 
   /** In words, why a quorum may not answer; undefined when all acceptors are up. */

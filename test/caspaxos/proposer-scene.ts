@@ -20,8 +20,8 @@ import {
   printMessage,
   printReply,
   type Reply,
+  wordAfter,
 } from './scenes.ts';
-import { wordAfter } from './scenes.ts';
 import type { Scene } from './transcripts.ts';
 
 interface Player {

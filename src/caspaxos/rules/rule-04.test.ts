@@ -39,7 +39,7 @@ describe('rule 4: an unknown outcome', () => {
     const network = new Lines(3, isAccept);
     const cluster = await openAround(memoryUrls(), network.wrap);
     network.set('mute', 'mute', 'mute');
-    expect(await cluster.change('k', increment, { timeoutMs: 500 })).toMatchObject({
+    expect(await cluster.change('k', increment, { timeoutMs: 1500 })).toMatchObject({
       outcome: 'unknown',
       error: { code: 'DEADLINE_EXCEEDED', outcome: 'unknown' },
     });

@@ -7,8 +7,9 @@ import {
   nameOf,
   openAround,
   openFor,
+  storeOf,
+  until,
 } from '../../../test/caspaxos/clusters.ts';
-import { storeOf } from '../../../test/caspaxos/clusters.ts';
 import { Lines } from '../../../test/caspaxos/lines.ts';
 import { TestService } from '../../../test/caspaxos/services.ts';
 import { accept, promise, query, typesOf } from '../../../test/conformance/messages.ts';
@@ -215,6 +216,11 @@ describe('rule 9: replacing an acceptor', () => {
     const cluster = await openAround(urls, lines.wrap);
     await fill(cluster);
     const [, , old] = cluster.configuration.acceptors;
+    const third = storeOf(urls[2]!);
+    await until(
+      async () => (await third.list('register/', 100)).length === KEYS.length,
+      'the third holds them all',
+    );
     clear([urls[2]!]);
     await cluster.change('k0', increment);
     await cluster.replaceAcceptor(old!.id, urls[2]!);
@@ -252,13 +258,16 @@ describe('rule 9: replacing an acceptor', () => {
     const urls = memoryUrls();
     const lines = new Lines(3);
     const cluster = await openAround(urls, lines.wrap, { timeoutMs: 100 });
-    await cluster.change('k', increment);
+    await cluster.change('k', increment, { timeoutMs: 20_000 });
     lines.set('open', 'cut', 'cut');
     expect(await errorOf(cluster.replaceAcceptor(urls[2]!, memoryUrls(1)[0]!))).toMatchObject({
       code: 'DEADLINE_EXCEEDED',
     });
     lines.set('open', 'open', 'open');
-    expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed', value: 2 });
+    expect(await cluster.change('k', increment, { timeoutMs: 20_000 })).toMatchObject({
+      outcome: 'committed',
+      value: 2,
+    });
   });
 });
 

@@ -205,11 +205,13 @@ describe('the acceptor service when it stops', () => {
     const service = await TestService.start();
     const client = clientOf(service);
     await client.describe();
-    const begun = Array.from({ length: 20 }, (_, at) => client.handle([accept(`k${at}`, 1, 'v')], 0));
+    const begun = Promise.allSettled(
+      Array.from({ length: 20 }, (_, at) => client.handle([accept(`k${at}`, 1, 'v')], 0)),
+    );
     await until(() => service.disk.counters.requests > 0, 'it has begun');
     const { disk } = service;
     await service.server.close();
-    const answers = await Promise.allSettled(begun);
+    const answers = await begun;
     const acknowledged = answers.filter(({ status }) => status === 'fulfilled').length;
     expect(await disk.list('', 100).then((keys) => keys.length)).toBeGreaterThanOrEqual(acknowledged);
     expect(await errorOf(client.describe())).toMatchObject({ code: 'UNREACHABLE' });

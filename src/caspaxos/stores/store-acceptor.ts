@@ -229,7 +229,11 @@ export class StoreAcceptor implements Acceptor {
     if (missing.length === 0) return loaded;
     // What was known when the question was asked; another batch may learn more while it is on its way.
     const seen = missing.map((key) => this.#known.get(key)?.record);
-    const documents = await this.#store.read(missing.map((key) => registerKey(key)));
+    const knownSet = this.#set;
+    const documents = await this.#store.read([...missing.map((key) => registerKey(key)), IDENTITY_KEY]);
+    // Before anything is written: a store that was emptied must stay recognisably empty.
+    const identity = documents[missing.length];
+    this.#verify(identity && decodeIdentity(identity.text, `the identity of ${this.url}`), knownSet);
     for (const [at, key] of missing.entries()) {
       const document = documents[at];
       loaded.set(key, undefined);
