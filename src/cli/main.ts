@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { acceptorCommand } from './acceptor.ts';
 import { demoCommand } from './demo/command.ts';
 import { reportError } from './errors.ts';
+import { duelCommand } from './sim/duel.ts';
 import { version } from './version.ts';
 
 const program = new Command('baton')
@@ -13,7 +14,12 @@ const program = new Command('baton')
   .version(version())
   .showHelpAfterError('(baton --help shows the commands)')
   .addCommand(acceptorCommand())
-  .addCommand(demoCommand());
+  .addCommand(demoCommand())
+  .addCommand(
+    new Command('sim')
+      .description('Experiments in virtual time, with the real state machines.')
+      .addCommand(duelCommand()),
+  );
 
 try {
   await program.parseAsync();

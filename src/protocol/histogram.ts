@@ -6,6 +6,12 @@ const BUCKETS_PER_DOUBLING = 8;
 const SMALLEST = 0.001;
 const BUCKETS = 30 * BUCKETS_PER_DOUBLING;
 
+export interface HistogramSnapshot {
+  readonly buckets: readonly (readonly [bucket: number, count: number])[];
+  readonly sum: number;
+  readonly max: number;
+}
+
 export class Histogram {
   readonly #counts = new Float64Array(BUCKETS);
   #count = 0;
@@ -19,6 +25,22 @@ export class Histogram {
     this.#count += 1;
     this.#sum += value;
     if (value > this.#max) this.#max = value;
+  }
+
+  /** Plain data, for another thread or process; `add` takes it in. */
+  snapshot(): HistogramSnapshot {
+    const buckets: [number, number][] = [];
+    for (const [at, count] of this.#counts.entries()) if (count > 0) buckets.push([at, count]);
+    return { buckets, sum: this.#sum, max: this.#max };
+  }
+
+  add({ buckets, sum, max }: HistogramSnapshot): void {
+    for (const [at, count] of buckets) {
+      this.#counts[at] = this.#counts[at]! + count;
+      this.#count += count;
+    }
+    this.#sum += sum;
+    this.#max = Math.max(this.#max, max);
   }
 
   get count(): number {

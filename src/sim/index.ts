@@ -1,0 +1,4 @@
+/** The simulator: real state machines in virtual time. */
+export * from './core/index.ts';
+export * from './duel.ts';
+export * from './duel-experiment.ts';
