@@ -9,7 +9,9 @@ export default defineConfig({
     alias: {
       'baton/caspaxos': room('caspaxos'),
       'baton/check': room('check'),
+      'baton/failover': room('failover'),
       'baton/protocol': room('protocol'),
+      'baton/sim': room('sim'),
     },
   },
   test: {

@@ -108,8 +108,7 @@ class Duel {
     this.#options = options;
     this.#counts = counts;
     this.#random = new Random(options.seed);
-    const pairs = options.proposers * options.acceptors;
-    this.#typicalMs = Float64Array.from({ length: pairs }, () => options.latency.pair(this.#random));
+    this.#typicalMs = options.latency.pairs(options.proposers, options.acceptors, this.#random);
     this.#acceptors = Array.from(
       { length: options.acceptors },
       (_, index) => new AcceptorStateMachine(undefined, index),

@@ -2,3 +2,4 @@
 export * from './core/index.ts';
 export * from './duel.ts';
 export * from './duel-experiment.ts';
+export * from './figure-nine.ts';

@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli } from './run-cli.ts';
 
@@ -45,6 +48,15 @@ describe('baton sim duel', () => {
     expect((JSON.parse(second.stdout) as { rows: unknown }).rows).toEqual(rows);
   });
 
+  test('writes the picture', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'baton-duel-'));
+    const chart = join(directory, 'figure.svg');
+    const { code } = await runCli('sim', 'duel', '--hours', '5', '--proposers', '3,5', '--chart', chart);
+    expect(code).toBe(0);
+    expect(readFileSync(chart, 'utf8')).toMatch(/^<svg [^>]*>[^]*<polyline[^]*<\/svg>\n$/);
+    rmSync(directory, { recursive: true });
+  });
+
   test('shows a table to people', async () => {
     const { code, stdout } = await runCli('sim', 'duel', '--hours', '10', '--proposers', '3');
     expect(code).toBe(0);
@@ -57,6 +69,10 @@ describe('baton sim duel', () => {
     [['--proposers', '0'], '--proposers needs a positive whole number, not "0".'],
     [['--acceptors', '6'], '--acceptors needs an odd number, not 6.'],
     [['--latency', 'wormhole'], 'There is no latency model "wormhole"'],
+    [
+      ['--hours', '1', '--chart', '/nowhere/figure.svg'],
+      'The chart cannot be written to /nowhere/figure.svg.',
+    ],
     [['--base', '0'], '--base needs a positive number of seconds, not "0".'],
   ] as const)('%j gets one clear line', async (args, message) => {
     const { code, stdout, stderr } = await runCli('sim', 'duel', ...args);

@@ -1,12 +1,16 @@
 /** `baton sim duel`: the paper's Figure 9, how often proposers that duel for one register lose their leases. */
+import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { POLICY_NAMES, type PolicyName } from '../../failover/index.ts';
 import {
   type DuelCase,
   type DuelResult,
+  figureNine,
+  type FigurePoint,
   LATENCY_FORMS,
   latencyModel,
   runDuelExperiment,
+  terminalBars,
 } from '../../sim/index.ts';
 import { UsageError } from '../errors.ts';
 import { positiveInteger } from '../flags.ts';
@@ -19,6 +23,7 @@ interface DuelFlags {
   readonly base: string;
   readonly latency: string;
   readonly seed: string;
+  readonly chart?: string;
   readonly json: boolean;
 }
 
@@ -37,6 +42,7 @@ export function duelCommand(): Command {
     .option('--base <seconds>', 'static base of the backoff', '0.1')
     .option('--latency <model>', `one-way times in ms: ${LATENCY_FORMS.join(', ')}`, 'lognormal:60,0.5')
     .option('--seed <n>', 'the same seed gives the same result', '1')
+    .option('--chart <file>', 'write the picture (SVG) to this file')
     .option('--json', 'print JSON', false)
     .addHelpText(
       'after',
@@ -60,8 +66,25 @@ async function runDuelCommand(flags: DuelFlags): Promise<void> {
   const seconds = (performance.now() - startedAt) / 1000;
   if (process.stderr.isTTY) process.stderr.write('\r\u001B[K');
   const done = results.filter((result) => result.hours > 0);
+  if (flags.chart !== undefined) writeChart(flags.chart, done);
   if (flags.json) process.stdout.write(`${JSON.stringify(asJson(done, seconds))}\n`);
   else process.stdout.write(asTable(done, seconds, flags));
+}
+
+function writeChart(path: string, results: readonly DuelResult[]): void {
+  try {
+    writeFileSync(path, figureNine(results.map(pointOf)));
+  } catch {
+    throw new UsageError(`The chart cannot be written to ${path}.`);
+  }
+}
+
+function pointOf({ duelCase, counts }: DuelResult): FigurePoint {
+  return {
+    policy: duelCase.policy,
+    proposers: duelCase.proposers,
+    failureRate: counts.failures / counts.due,
+  };
 }
 
 function readCases(flags: DuelFlags): readonly DuelCase[] {
@@ -143,7 +166,8 @@ function asTable(results: readonly DuelResult[], seconds: number, flags: DuelFla
     ].join(' ');
   });
   const speed = `\n${(eventsPerSecond(results, seconds) / 1e6).toFixed(2)} million events a second, ${seconds.toFixed(1)} s in all.\n`;
-  return `${head}${setting}${columns}${lines.join('\n')}\n${speed}`;
+  const bars = terminalBars(results.map(pointOf));
+  return `${head}${setting}${columns}${lines.join('\n')}\n\n${bars}\n${speed}`;
 }
 
 /** With Wilson's interval, which also holds where nothing failed. */

@@ -5,15 +5,17 @@
  *   fixed:MS               always the same
  *   uniform:LOW-HIGH       a typical time for each pair, no deviation
  *   lognormal:MEDIAN,SIGMA a typical time for each pair around the median, and a heavy tail for each message
+ *   azure                  proposers and acceptors in regions drawn at random, with the published times between them
  *
  * Times are one-way, in milliseconds.
  */
+import { AZURE_REGIONS, azureOneWayMs, SPREAD } from './azure.ts';
 import type { Random } from './random.ts';
 
 export interface LatencyModel {
   readonly description: string;
-  /** The typical time of a pair. */
-  pair(random: Random): number;
+  /** The typical times of a run: that of proposer p and acceptor a stands at p x acceptors + a. */
+  pairs(proposers: number, acceptors: number, random: Random): Float64Array;
   /** The time of one message, given its pair's. */
   message(typicalMs: number, random: Random): number;
 }
@@ -23,6 +25,7 @@ const PAIR_SIGMA = 0.8;
 
 /** Undefined when there is no such model. */
 export function latencyModel(name: string): LatencyModel | undefined {
+  if (name === 'azure') return azureLatency(name);
   const fixed = /^fixed:(\d+(?:\.\d+)?)$/.exec(name);
   if (fixed !== null) return fixedLatency(name, Number(fixed[1]));
   const uniform = /^uniform:(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(name);
@@ -32,20 +35,52 @@ export function latencyModel(name: string): LatencyModel | undefined {
   return undefined;
 }
 
-export const LATENCY_FORMS = ['fixed:MS', 'uniform:LOW-HIGH', 'lognormal:MEDIAN,SIGMA'] as const;
+export const LATENCY_FORMS = ['fixed:MS', 'uniform:LOW-HIGH', 'lognormal:MEDIAN,SIGMA', 'azure'] as const;
 
 function fixedLatency(description: string, ms: number): LatencyModel {
-  return { description, pair: () => ms, message: (typicalMs) => typicalMs };
+  return { description, pairs: independently(() => ms), message: (typicalMs) => typicalMs };
 }
 
 function uniformLatency(description: string, low: number, high: number): LatencyModel {
-  return { description, pair: (random) => random.between(low, high), message: (typicalMs) => typicalMs };
+  return {
+    description,
+    pairs: independently((random) => random.between(low, high)),
+    message: (typicalMs) => typicalMs,
+  };
 }
 
 function lognormalLatency(description: string, median: number, sigma: number): LatencyModel {
   return {
     description,
-    pair: (random) => median * Math.exp(PAIR_SIGMA * random.normal()),
+    pairs: independently((random) => median * Math.exp(PAIR_SIGMA * random.normal())),
     message: (typicalMs, random) => typicalMs * Math.exp(sigma * Math.abs(random.normal())),
   };
+}
+
+/** Acceptors in different regions as long as there are any, as one would place them; proposers likewise. */
+function azureLatency(description: string): LatencyModel {
+  return {
+    description,
+    pairs(proposers, acceptors, random) {
+      const from = drawRegions(proposers, random);
+      const to = drawRegions(acceptors, random);
+      return Float64Array.from({ length: proposers * acceptors }, (_, at) =>
+        azureOneWayMs(from[Math.floor(at / acceptors)]!, to[at % acceptors]!),
+      );
+    },
+    message: (typicalMs, random) => typicalMs * Math.exp(SPREAD * random.normal()),
+  };
+}
+
+function drawRegions(count: number, random: Random): number[] {
+  let left: number[] = [];
+  return Array.from({ length: count }, () => {
+    if (left.length === 0) left = AZURE_REGIONS.map((_, index) => index);
+    return left.splice(random.integer(left.length), 1)[0]!;
+  });
+}
+
+function independently(draw: (random: Random) => number): LatencyModel['pairs'] {
+  return (proposers, acceptors, random) =>
+    Float64Array.from({ length: proposers * acceptors }, () => draw(random));
 }

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { latencyModel } from './latency.ts';
 import { Random } from './random.ts';
 
 const DRAWS = 20_000;
@@ -33,22 +32,5 @@ describe('seeded randomness', () => {
     const values = draws(new Random(4), (random) => random.normal());
     expect(mean(values)).toBeCloseTo(0, 1);
     expect(mean(values.map((value) => value * value))).toBeCloseTo(1, 1);
-  });
-});
-
-describe('latency models', () => {
-  test('have the forms that they name', () => {
-    const random = new Random(5);
-    expect(latencyModel('fixed:20')!.message(latencyModel('fixed:20')!.pair(random), random)).toBe(20);
-    const uniform = draws(random, (one) => latencyModel('uniform:10-30')!.pair(one));
-    expect(Math.min(...uniform)).toBeGreaterThanOrEqual(10);
-    expect(Math.max(...uniform)).toBeLessThan(30);
-    const tail = draws(random, (one) => latencyModel('lognormal:60,0.5')!.message(60, one));
-    expect(Math.min(...tail)).toBeGreaterThanOrEqual(60);
-    expect(mean(tail)).toBeGreaterThan(70);
-  });
-
-  test.each(['', 'azure', 'fixed', 'fixed:x', 'uniform:3', 'lognormal:60'])('%j is none', (name) => {
-    expect(latencyModel(name)).toBeUndefined();
   });
 });
