@@ -23,7 +23,7 @@ function casesOf(next: readonly string[], isWritten: boolean): { readers: Settin
 }
 
 const ALL = [casesOf(['d'], false), casesOf(['c'], false), casesOf(['d'], true), casesOf(['c'], true)];
-/** All of them are some five million states; `npm run spec` explores them, CI those that found the most mistakes. */
+/** All of them are nearly two million states; `npm run spec` explores them, CI those that found the most mistakes. */
 const isExhaustive = process.env['BATON_EXHAUSTIVE'] !== undefined;
 const CASES: readonly Setting[] = isExhaustive
   ? ALL.flatMap(({ readers, sleepers }) => [...readers, ...sleepers])
