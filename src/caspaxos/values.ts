@@ -10,14 +10,6 @@ export const DEFAULT_MAX_VALUE_BYTES = 1024 * 1024;
 /** Registers that the library keeps for itself. */
 export const RESERVED_PREFIX = '.baton.';
 
-export type Json =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly Json[]
-  | { readonly [name: string]: Json | undefined };
-
 /** The error, or undefined for a key that can be used. */
 export function checkKey(key: unknown): CasPaxosError | undefined {
   if (typeof key !== 'string' || key.length === 0) {

@@ -40,14 +40,7 @@ export function openThrough(
   wrap: (store: AcceptorStore, index: number) => AcceptorStore,
   options: Partial<ClusterOptions> = {},
 ): Promise<Cluster> {
-  return openFor({
-    ...options,
-    acceptors: urls,
-    openAcceptor: (url) => {
-      const index = urls.indexOf(url);
-      return index < 0 ? undefined : new StoreAcceptor(wrap(storeOf(url), index));
-    },
-  });
+  return openBy(urls, (store, index) => new StoreAcceptor(wrap(store, index)), options);
 }
 
 /** A cluster whose acceptors are reached through `wrap`, which sees every batch of messages. */
@@ -56,12 +49,20 @@ export function openAround(
   wrap: (acceptor: Acceptor, index: number) => Acceptor,
   options: Partial<ClusterOptions> = {},
 ): Promise<Cluster> {
+  return openBy(urls, (store, index) => wrap(new StoreAcceptor(store), index), options);
+}
+
+function openBy(
+  urls: readonly string[],
+  open: (store: AcceptorStore, index: number) => Acceptor,
+  options: Partial<ClusterOptions>,
+): Promise<Cluster> {
   return openFor({
     ...options,
     acceptors: urls,
     openAcceptor: (url) => {
       const index = urls.indexOf(url);
-      return index < 0 ? undefined : wrap(new StoreAcceptor(storeOf(url)), index);
+      return index < 0 ? undefined : open(storeOf(url), index);
     },
   });
 }

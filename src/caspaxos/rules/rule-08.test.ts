@@ -195,3 +195,13 @@ describe('rule 8: an acceptor that forgot', () => {
     });
   });
 });
+
+test('rule 8: a store that was emptied is recognised before anything is written to it', async () => {
+  const [url] = memoryUrls(1);
+  const acceptor = new StoreAcceptor(storeOf(url!));
+  await acceptor.describe();
+  await acceptor.handle([promise('known', 1)], 0);
+  MemoryStore.clear(nameOf(url!));
+  await expect(acceptor.handle([promise('new', 1)], 0)).rejects.toMatchObject({ code: 'ACCEPTOR_EMPTY' });
+  expect(await storeOf(url!).list('', 10)).toEqual([]);
+});

@@ -210,6 +210,16 @@ describe('rule 9: replacing an acceptor', () => {
     expect(await valuesIn(cluster)).toEqual(KEYS.map(() => 1));
   });
 
+  test('by one that holds every register when the call returns', async () => {
+    const urls = memoryUrls();
+    const [replacement] = memoryUrls(1);
+    const cluster = await openAround(urls, (acceptor) => acceptor);
+    await fill(cluster);
+    await cluster.replaceAcceptor(urls[2]!, replacement!);
+    const held = await storeOf(replacement!).list('register/', 100);
+    expect(held).toEqual(expect.arrayContaining(KEYS.map((key) => `register/${key}`)));
+  });
+
   test('by a new one at the same address', async () => {
     const urls = memoryUrls();
     const lines = new Lines(3);

@@ -53,6 +53,37 @@ describe('an acceptor on disk', () => {
     expect(survivor.sequence).toBeGreaterThanOrEqual(acceptor.sequence);
   });
 
+  test('that is killed between a promise and a checkpoint does not go back to what the database held', async () => {
+    const directory = temporaryDirectory();
+    const acceptor = await openFor(directory);
+    await acceptor.handle([accept('k', 1, 'v')], 0);
+    // The database holds ballot 1; the journal alone has the promise of 5, and then the next accepted value.
+    await acceptor.list('', 1);
+    await acceptor.handle([promise('k', 5)], 0);
+    const promised = await openFor(crashed(directory));
+    expect(await promised.handle([promise('k', 4)], 0)).toMatchObject([{ type: 'nak', promised: ballot(5) }]);
+    await promised.close();
+    await acceptor.handle([accept('k', 5, 'w')], 0);
+    const accepted = await openFor(crashed(directory));
+    expect(valueIn((await accepted.handle([query('k')], 0))[0])).toBe('w');
+  });
+
+  test('starts although one record is corrupt under a promise in its journal, and fails that register only', async () => {
+    const directory = temporaryDirectory();
+    const acceptor = await openFor(directory);
+    await acceptor.handle([accept('bad', 1, 'v'), accept('good', 1, 'v')], 0);
+    await acceptor.list('', 1);
+    await acceptor.handle([promise('bad', 5), promise('good', 5)], 0);
+    const copy = crashed(directory);
+    await tamper(copy, (database) => database.put(registerKey('bad'), 'garbage'));
+    const survivor = await openFor(copy);
+    const replies = await survivor.handle([promise('bad', 6), promise('good', 4)], 0);
+    expect(replies).toMatchObject([
+      { type: 'failed', code: 'CORRUPT_RECORD' },
+      { type: 'nak', promised: ballot(5) },
+    ]);
+  });
+
   test.each([1, 2, 3, 4])(
     'is what the pure roles are, through checkpoints, crashes and restarts: seed %i',
     async (seed) => {
