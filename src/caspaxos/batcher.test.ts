@@ -4,6 +4,7 @@ import { accept, promise } from '../../test/conformance/messages.ts';
 import type { Acceptor } from './acceptors.ts';
 import { Batcher } from './batcher.ts';
 import type { RegisterReply, RegisterRequest } from './core/index.ts';
+import { NODE_HOST } from './node-host.ts';
 
 interface Log {
   readonly batches: number[];
@@ -22,6 +23,7 @@ function batcherOver(
     handle,
   } as Partial<Acceptor> as Acceptor;
   const batcher = new Batcher(acceptor, 4, {
+    host: NODE_HOST,
     timeoutMs: options.timeoutMs ?? 10_000,
     maxWaiting: options.maxWaiting ?? 1000,
     isUrgent: () => options.isUrgent ?? true,

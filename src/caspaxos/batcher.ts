@@ -4,6 +4,7 @@
  * many batches are under way as the acceptor can use, the next one grows. Every
  * message is answered exactly once, if only with `failed`: a proposer never waits for an acceptor that is gone.
  */
+import type { Host } from '../protocol/index.ts';
 import type { Acceptor } from './acceptors.ts';
 import type { FailedReply, RegisterReply, RegisterRequest } from './core/index.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
@@ -12,6 +13,7 @@ import { asCasPaxosError, CasPaxosError } from './errors.ts';
 export type ReplySink = (index: number, reply: RegisterReply) => void;
 
 export interface BatcherOptions {
+  readonly host: Host;
   readonly timeoutMs: number;
   /** Beyond this many messages waiting, further ones fail at once. */
   readonly maxWaiting: number;
@@ -56,8 +58,9 @@ export class Batcher {
     this.#callbacks.push(callback);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    if (this.#options.isUrgent()) setImmediate(this.#onTurn);
-    else setTimeout(this.#onTurn, PATIENCE_MS);
+    const { host, isUrgent } = this.#options;
+    if (isUrgent()) host.soon(this.#onTurn);
+    else host.after(PATIENCE_MS, this.#onTurn);
   }
 
   readonly #onTurn = (): void => {
@@ -80,10 +83,11 @@ export class Batcher {
 
   async #send(requests: readonly RegisterRequest[], callbacks: readonly ReplySink[]): Promise<void> {
     let replies: readonly RegisterReply[];
-    const startedAt = performance.now();
+    const { host } = this.#options;
+    const startedAt = host.now();
     try {
       replies = await this.#withTimeout(this.acceptor.handle(requests, this.#index));
-      this.#options.onSuccess(performance.now() - startedAt);
+      this.#options.onSuccess(host.now() - startedAt);
     } catch (error) {
       const failure = asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${this.acceptor.url}`);
       this.#options.onFailure(failure);
@@ -97,17 +101,17 @@ export class Batcher {
   }
 
   #withTimeout<T>(work: Promise<T>): Promise<T> {
+    const { host, timeoutMs } = this.#options;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        const { timeoutMs } = this.#options;
+      const timer = host.after(timeoutMs, () => {
         reject(
           new CasPaxosError(
             'TIMED_OUT',
             `Acceptor ${this.acceptor.url} did not answer within ${timeoutMs} ms.`,
           ),
         );
-      }, this.#options.timeoutMs);
-      work.then(resolve, reject).finally(() => clearTimeout(timer));
+      });
+      work.then(resolve, reject).finally(() => host.cancel(timer));
     });
   }
 

@@ -1,4 +1,5 @@
 /** One call of `change` while it is under way: what its register works on, and what ends it early. */
+import type { Host } from '../protocol/index.ts';
 import type { ProposalResult, RegisterChange } from './core/index.ts';
 import type { Deadlines, Expiring } from './deadlines.ts';
 import { outcomeOf } from './editing.ts';
@@ -14,6 +15,7 @@ export interface ChangeCallOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
   readonly deadlines: Deadlines;
+  readonly host: Host;
   /** The error of a deadline that passed, given what the change was still waiting for. */
   readonly late: (timeoutMs: number, waitsFor: string) => CasPaxosError;
 }
@@ -22,7 +24,7 @@ export class ChangeCall<T> implements Job, Expiring {
   readonly change: RegisterChange;
   readonly force: boolean;
   readonly uncertain: boolean;
-  readonly startedAt = performance.now();
+  readonly startedAt: number;
   readonly deadlineAt: number;
   readonly #options: ChangeCallOptions;
   readonly #resolve: (outcome: ChangeOutcome<T>) => void;
@@ -32,6 +34,7 @@ export class ChangeCall<T> implements Job, Expiring {
     this.change = options.change;
     this.force = options.force;
     this.uncertain = options.uncertain;
+    this.startedAt = options.host.now();
     this.deadlineAt = this.startedAt + options.timeoutMs;
     this.#options = options;
     this.#resolve = resolve;

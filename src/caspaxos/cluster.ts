@@ -7,9 +7,8 @@
  * A change travels: `change` makes the operation (`core/change.ts`) and hands it to the key's `Register`, which drives
  * the proposer (`core/proposer.ts`); its messages leave through a `Batcher` for each acceptor.
  */
-import { randomInt } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { formatBallot } from '../protocol/index.ts';
+import { formatBallot, type Host } from '../protocol/index.ts';
 import { type ClusterCounters, type ClusterLatencies, newCounters, newLatencies } from './counters.ts';
 import {
   type AcceptorMember,
@@ -33,6 +32,7 @@ import { Deadlines, type Expiring } from './deadlines.ts';
 import { decide, type Editor, keep, Rejection } from './editing.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
 import { type AcceptorStatus, Membership } from './membership.ts';
+import { NODE_HOST } from './node-host.ts';
 import {
   type CallOptions,
   type ChangeOptions,
@@ -68,6 +68,8 @@ export interface ClusterOptions {
   readonly openAcceptor?: (url: string) => Acceptor | undefined;
   readonly ballots?: CounterSource;
   readonly backoff?: Backoff;
+  /** Clocks, timers and chance: those of the process unless a simulator has its own. */
+  readonly host?: Host;
 }
 
 export interface ClusterEvents {
@@ -101,7 +103,8 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   readonly #busy = new Set<Register>();
   readonly #membership: Membership;
   readonly #environment: RegisterEnvironment;
-  readonly #deadlines = new Deadlines();
+  readonly #host: Host;
+  readonly #deadlines: Deadlines;
   readonly #warned = new Set<string>();
   #lastFailure = { at: -Infinity, message: '' };
   #operations = 0;
@@ -110,13 +113,17 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   constructor(options: ClusterOptions) {
     super();
     this.#options = options;
+    const host = options.host ?? NODE_HOST;
+    this.#host = host;
+    this.#deadlines = new Deadlines(host);
     const identity = {
       proposer: proposerName(options.proposer ?? 'proposer'),
-      incarnation: randomInt(1, 2 ** 48 - 1),
+      incarnation: 1 + host.randomInteger(2 ** 48 - 2),
     };
     this.#origin = `${identity.proposer}/${identity.incarnation.toString(36)}`;
     this.#membership = new Membership({
       ...options,
+      host,
       requestTimeoutMs: options.requestTimeoutMs ?? 1000,
       counters: this.counters,
       onView: () => this.#onView(),
@@ -124,7 +131,8 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       onWarning: (error) => this.#warn(error),
     });
     this.#environment = {
-      ballots: new BallotSource(identity, options.ballots ?? hybrid(Date.now)),
+      host,
+      ballots: new BallotSource(identity, options.ballots ?? hybrid(() => host.wallClock())),
       policy: { ...DEFAULT_PROPOSER_POLICY, prepareAhead: options.oneRoundTrip ?? true },
       backoff: options.backoff ?? takeTurns,
       counters: this.counters,
@@ -166,7 +174,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   async read<T>(key: string, options: CallOptions = {}): Promise<ReadResult<T>> {
     const problem = checkKey(key);
     if (problem !== undefined) throw problem;
-    const startedAt = performance.now();
+    const startedAt = this.#host.now();
     this.counters.reads += 1;
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
     if (this.#closed) throw closedError();
@@ -176,12 +184,12 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       this.counters.slowReads += 1;
       result = await this.#readByChange<T>(key, {
         ...options,
-        timeoutMs: timeoutMs - (performance.now() - startedAt),
+        timeoutMs: timeoutMs - (this.#host.now() - startedAt),
       });
     } else {
       result = readEnvelope<T>(key, fast.value);
     }
-    this.latencies.read.record(performance.now() - startedAt);
+    this.latencies.read.record(this.#host.now() - startedAt);
     return result;
   }
 
@@ -273,6 +281,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
           timeoutMs: options.timeoutMs ?? this.#timeoutMs,
           signal,
           deadlines: this.#deadlines,
+          host: this.#host,
           late: this.#late,
         },
         resolve,
@@ -285,7 +294,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   async #inTime<R>(work: Promise<R>, timeoutMs: number, signal: AbortSignal | undefined): Promise<R> {
     let fail: (error: CasPaxosError) => void = () => {};
     const call: Expiring = {
-      deadlineAt: performance.now() + timeoutMs,
+      deadlineAt: this.#host.now() + timeoutMs,
       expire: (why) =>
         fail(why === 'closed' ? closedError() : this.#late(timeoutMs, 'too few acceptors answered')),
     };
@@ -360,7 +369,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       const message = `${url} was asked to accept two values under one ballot, ${formatBallot(reply.ballot)}.`;
       this.emit('alarm', new CasPaxosError('BALLOT_REUSED', message, { outcome: 'unknown' }));
     } else if (reply.type === 'failed') {
-      this.#lastFailure = { at: performance.now(), message: reply.message };
+      this.#lastFailure = { at: this.#host.now(), message: reply.message };
       if (reply.code === 'CORRUPT_RECORD') this.#warnOnce(new CasPaxosError(reply.code, reply.message));
     }
   }
@@ -380,7 +389,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
 
   #warn(error: CasPaxosError): void {
     // A listener can only be attached once the cluster is there, so a warning of its opening waits for it.
-    setImmediate(() => {
+    this.#host.soon(() => {
       if (!this.emit('warning', error)) process.emitWarning(error.message, { code: error.code });
     });
   }
@@ -391,7 +400,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   }
 
   readonly #late = (timeoutMs: number, waitsFor: string): CasPaxosError => {
-    const failedLately = performance.now() - this.#lastFailure.at < timeoutMs;
+    const failedLately = this.#host.now() - this.#lastFailure.at < timeoutMs;
     const failure = failedLately ? this.#lastFailure.message.replace(/\.$/, '') : undefined;
     const why = this.#membership.trouble() ?? failure ?? waitsFor;
     return new CasPaxosError('DEADLINE_EXCEEDED', `Not done within ${Math.round(timeoutMs)} ms: ${why}.`);

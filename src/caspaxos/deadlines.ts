@@ -2,6 +2,8 @@
  * Deadlines of many calls on one timer. It looks every few milliseconds while there is anything to look at, which is
  * cheaper than a timer for each of tens of thousands of calls a second, and keeps the process alive while a caller waits.
  */
+import type { Host, Timer } from '../protocol/index.ts';
+
 const RESOLUTION_MS = 10;
 
 /** A call that has a deadline. */
@@ -13,11 +15,16 @@ export interface Expiring {
 
 export class Deadlines {
   readonly #calls = new Set<Expiring>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #host: Host;
+  #timer: Timer | undefined;
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
 
   add(call: Expiring): void {
     this.#calls.add(call);
-    this.#timer ??= setInterval(() => this.#look(), RESOLUTION_MS);
+    this.#timer ??= this.#host.after(RESOLUTION_MS, this.#look);
   }
 
   remove(call: Expiring): void {
@@ -29,14 +36,14 @@ export class Deadlines {
     this.#stop();
   }
 
-  #look(): void {
-    const now = performance.now();
+  readonly #look = (): void => {
+    const now = this.#host.now();
     for (const call of this.#calls) if (call.deadlineAt <= now) call.expire('late');
-    if (this.#calls.size === 0) this.#stop();
-  }
+    this.#timer = this.#calls.size === 0 ? undefined : this.#host.after(RESOLUTION_MS, this.#look);
+  };
 
   #stop(): void {
-    clearInterval(this.#timer);
+    this.#host.cancel(this.#timer);
     this.#timer = undefined;
   }
 }

@@ -6,6 +6,7 @@ export type { ClusterCounters, ClusterLatencies } from './counters.ts';
 export { type Editor, reject, Rejection } from './editing.ts';
 export { CasPaxosError, ERROR_CODES, type ErrorCode, type FailedOutcome } from './errors.ts';
 export type { AcceptorStatus } from './membership.ts';
+export { NODE_HOST } from './node-host.ts';
 export { openAcceptor } from './open-acceptor.ts';
 export * from './outcomes.ts';
 export { DiskAcceptor, type DiskAcceptorOptions } from './service/disk-acceptor.ts';

@@ -7,6 +7,7 @@
  * and the named ones become set 1. One that comes back empty can therefore never pass for a new cluster.
  */
 import { createHash } from 'node:crypto';
+import type { Host } from '../protocol/index.ts';
 import type { Acceptor, AcceptorDescription } from './acceptors.ts';
 import { Batcher } from './batcher.ts';
 import type { ClusterCounters } from './counters.ts';
@@ -32,6 +33,7 @@ export interface AcceptorStatus extends AcceptorMember {
 }
 
 export interface MembershipOptions {
+  readonly host: Host;
   readonly acceptors: readonly string[];
   readonly quorums?: { readonly phase1: number; readonly phase2: number };
   readonly token?: string;
@@ -234,8 +236,9 @@ export class Membership {
   }
 
   #batcher(member: AcceptorMember, index: number, urgency: Urgency): Batcher {
-    const { counters, requestTimeoutMs } = this.#options;
+    const { host, counters, requestTimeoutMs } = this.#options;
     return new Batcher(this.#acceptors.get(member.id)!, index, {
+      host,
       timeoutMs: requestTimeoutMs,
       maxWaiting: MAX_WAITING,
       onBatch: () => {

@@ -1,5 +1,5 @@
 /** The cheap read over real acceptors: ask all, believe a quorum that agrees (`core/reader.ts`). */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleepOn } from '../protocol/index.ts';
 import { QUERY, QuorumReader, type ReadVerdict, type RegisterReply } from './core/index.ts';
 import type { RegisterEnvironment, View } from './register.ts';
 
@@ -15,7 +15,8 @@ export async function readQuorum(
     const verdict = await ask(key, environment.view(), environment);
     if (verdict.verdict === 'agreed') return verdict;
     if (verdict.verdict === 'unavailable' || tried === TRIES) return undefined;
-    await sleep(Math.random() * environment.pace.roundMs * 2 ** tried);
+    const { host, pace } = environment;
+    await sleepOn(host, host.random() * pace.roundMs * 2 ** tried);
   }
 }
 

@@ -15,6 +15,7 @@ import {
   takeTurns,
 } from './core/index.ts';
 import { newCounters, newLatencies } from './counters.ts';
+import { NODE_HOST } from './node-host.ts';
 import { Register, type RegisterEnvironment, type View } from './register.ts';
 
 /** A request that has reached an acceptor, which answers when the test says so. */
@@ -33,6 +34,7 @@ class Stage {
     const batchers = [0, 1, 2].map(
       (index) =>
         new Batcher(this.#acceptor(index), index, {
+          host: NODE_HOST,
           timeoutMs: 60_000,
           maxWaiting: 100,
           isUrgent: () => true,
@@ -68,6 +70,7 @@ class Stage {
 
 function environment(view: () => View): RegisterEnvironment {
   return {
+    host: NODE_HOST,
     ballots: new BallotSource({ proposer: 'p', incarnation: 1 }),
     policy: DEFAULT_PROPOSER_POLICY,
     backoff: takeTurns,

@@ -3,7 +3,14 @@
  * proposer's messages to the acceptors and their answers back, waits between attempts, and turns what the proposer
  * found out into the caller's outcome.
  */
-import { assert, type Ballot, type Phase1aMessage, type Phase2aMessage } from '../protocol/index.ts';
+import {
+  assert,
+  type Ballot,
+  type Host,
+  type Phase1aMessage,
+  type Phase2aMessage,
+  type Timer,
+} from '../protocol/index.ts';
 import type { Batcher } from './batcher.ts';
 import type { ClusterCounters, ClusterLatencies } from './counters.ts';
 import {
@@ -26,6 +33,7 @@ export interface View {
 }
 
 export interface RegisterEnvironment {
+  readonly host: Host;
   readonly ballots: BallotSource;
   readonly policy: ProposerPolicy;
   readonly backoff: Backoff;
@@ -59,7 +67,7 @@ export class Register {
   #proposer: RegisterProposer<string>;
   readonly #queue: Job[] = [];
   #job: Job | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   /** Whether an attempt under another set of acceptors may have been accepted. */
   #uncertain = false;
   #lostBecause: LostBecause | undefined;
@@ -107,7 +115,7 @@ export class Register {
   adopt(view: View): void {
     if (view === this.#view) return;
     this.#uncertain ||= this.#proposer.uncertain;
-    clearTimeout(this.#timer);
+    this.#environment.host.cancel(this.#timer);
     this.#view = view;
     this.#proposer = this.#newProposer();
     if (this.#job !== undefined) this.#start(this.#job);
@@ -149,13 +157,13 @@ export class Register {
     };
     const delay = this.#delayMs(0, undefined);
     if (delay === 0) start();
-    else this.#timer = setTimeout(start, delay);
+    else this.#timer = this.#environment.host.after(delay, start);
   }
 
   #broadcast(proposer: RegisterProposer<string>, message: Phase1aMessage | Phase2aMessage<string>): void {
-    const { counters, latencies } = this.#environment;
+    const { host, counters, latencies } = this.#environment;
     const { batchers, set } = this.#view;
-    const now = performance.now();
+    const now = host.now();
     const isSecondRound = message.type === '2a' && this.#round?.type === '1a';
     if (isSecondRound) latencies.phase1.record(now - this.#round!.startedAt);
     else counters.attempts += 1;
@@ -179,15 +187,15 @@ export class Register {
     if (because === 'unavailable') this.#environment.onUnavailable();
     this.#round = undefined;
     const proposer = this.#proposer;
-    this.#timer = setTimeout(() => proposer.retry(), this.#delayMs(lost, because));
+    this.#timer = this.#environment.host.after(this.#delayMs(lost, because), () => proposer.retry());
   }
 
   #delayMs(lost: number, because: LostBecause | undefined): number {
-    const { backoff, pace } = this.#environment;
-    const now = performance.now();
+    const { host, backoff, pace } = this.#environment;
+    const now = host.now();
     for (const [rival, until] of this.#rivals) if (until < now) this.#rivals.delete(rival);
     const rivals = this.#rivals.size;
-    return backoff.delayMs({ lost, because, rivals, roundMs: pace.roundMs, random: Math.random() });
+    return backoff.delayMs({ lost, because, rivals, roundMs: pace.roundMs, random: host.random() });
   }
 
   /** Whoever was promised a higher ballot than ours is at work on this register too, and for a while counts as such. */
@@ -195,13 +203,14 @@ export class Register {
     if (this.#environment.ballots.owns(promised)) return;
     const rival = `${promised.proposer}/${promised.incarnation}`;
     const rounds = RIVAL_ROUNDS * (this.#rivals.size + 1);
-    this.#rivals.set(rival, performance.now() + rounds * this.#environment.pace.roundMs);
+    const { host, pace } = this.#environment;
+    this.#rivals.set(rival, host.now() + rounds * pace.roundMs);
   }
 
   #finished(result: ProposalResult<string>): void {
     const job = this.#job;
     assert(job !== undefined, 'a proposal without a job');
-    clearTimeout(this.#timer);
+    this.#environment.host.cancel(this.#timer);
     if (result.outcome === 'committed') this.#recordLatencies(job, result.rounds === 1 && result.changed);
     this.#round = undefined;
     this.#job = undefined;
@@ -211,8 +220,8 @@ export class Register {
   }
 
   #recordLatencies(job: Job, inOneRoundTrip: boolean): void {
-    const { counters, latencies, pace } = this.#environment;
-    const now = performance.now();
+    const { host, counters, latencies, pace } = this.#environment;
+    const now = host.now();
     const roundMs = now - this.#round!.startedAt;
     pace.roundMs += (roundMs - pace.roundMs) / 16;
     latencies[this.#round!.type === '1a' ? 'phase1' : 'phase2'].record(roundMs);

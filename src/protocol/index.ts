@@ -3,3 +3,4 @@ export * from './assert.ts';
 export * from './ballot.ts';
 export * from './roles.ts';
 export * from './histogram.ts';
+export * from './host.ts';

@@ -10,9 +10,8 @@
  * set writes the identity documents first and lists the registers then: either the list has the register, and it gets
  * rewritten under the new number, or this process sees the new number here.
  */
-import { randomUUID } from 'node:crypto';
 import type { Acceptor, AcceptorDescription } from '../acceptors.ts';
-import { compareBallots } from '../../protocol/index.ts';
+import { compareBallots, type Host } from '../../protocol/index.ts';
 import {
   answer,
   type Configuration,
@@ -23,6 +22,7 @@ import {
   sameConfiguration,
 } from '../core/index.ts';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
+import { NODE_HOST } from '../node-host.ts';
 import {
   decodeIdentity,
   decodeRecord,
@@ -63,6 +63,7 @@ export class StoreAcceptor implements Acceptor {
   readonly url: string;
   readonly concurrency: number;
   readonly #store: AcceptorStore;
+  readonly #host: Host;
   readonly #known = new Map<string, Known>();
   #expectedId: string | undefined;
   #identityChecked = false;
@@ -70,8 +71,9 @@ export class StoreAcceptor implements Acceptor {
   #set = 0;
   #lost: CasPaxosError | undefined;
 
-  constructor(store: AcceptorStore) {
+  constructor(store: AcceptorStore, host: Host = NODE_HOST) {
     this.#store = store;
+    this.#host = host;
     this.url = store.url;
     this.concurrency = store.concurrency;
   }
@@ -319,7 +321,10 @@ export class StoreAcceptor implements Acceptor {
     if (registers.some((key) => registerOf(key) !== undefined)) {
       this.#lose('ACCEPTOR_EMPTY', 'it holds registers but has lost its identity');
     }
-    const identity = { id: randomUUID(), createdAt: new Date().toISOString() };
+    const identity = {
+      id: this.#host.randomId(),
+      createdAt: new Date(this.#host.wallClock()).toISOString(),
+    };
     await this.#store.write([{ key: IDENTITY_KEY, text: encodeIdentity(identity), expected: undefined }]);
     return (await this.#identity()) ?? identity;
   }
