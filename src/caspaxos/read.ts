@@ -1,5 +1,4 @@
 /** The cheap read over real acceptors: ask all, believe a quorum that agrees (`core/reader.ts`). */
-import { sleepOn } from '../protocol/index.ts';
 import { QUERY, QuorumReader, type ReadVerdict, type RegisterReply } from './core/index.ts';
 import type { RegisterEnvironment, View } from './register.ts';
 
@@ -16,7 +15,9 @@ export async function readQuorum(
     if (verdict.verdict === 'agreed') return verdict;
     if (verdict.verdict === 'unavailable' || tried === TRIES) return undefined;
     const { host, pace } = environment;
-    await sleepOn(host, host.random() * pace.roundMs * 2 ** tried);
+    await new Promise<void>((resolve) => {
+      host.after(host.random() * pace.roundMs * 2 ** tried, resolve);
+    });
   }
 }
 

@@ -22,10 +22,3 @@ export interface Host {
 
 /** A timer that was set; means something to its host only. */
 export type Timer = object;
-
-/** Resolves after that many milliseconds on the host's clock. */
-export function sleepOn(host: Host, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    host.after(ms, resolve);
-  });
-}
