@@ -114,6 +114,18 @@ describe('an operation continued by another process', () => {
     expect(retry.verdict).toEqual({ type: 'changed', version: 5, json: '5' });
   });
 
+  test('by two processes at once: neither takes the attempt of the other for its own', () => {
+    const { change } = first();
+    const one = new RegisterChange(increment, operation, change);
+    const other = new RegisterChange(increment, operation, change);
+    one.edit(othersMade(4), true);
+    const applied = other.edit(othersMade(7), true);
+    expect(one.edit(applied, true)).toBe(applied);
+    expect(one.verdict).toEqual({ type: 'applied before', version: 8 });
+    one.edit(othersMade(2, applied), true);
+    expect(one.verdict).toEqual({ type: 'applied before', version: 8 });
+  });
+
   test('numbers its attempts after those of the first', () => {
     const { change } = first();
     expect(change.attempts).toBe(1);

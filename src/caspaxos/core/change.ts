@@ -45,6 +45,7 @@ interface Proposed {
 export class RegisterChange {
   readonly operation: OperationId;
   readonly #editor: JsonEditor;
+  readonly #isContinued: boolean;
   /** What each attempt proposed, the last one first. */
   #proposed: Proposed | undefined;
   #attempt: number;
@@ -59,6 +60,7 @@ export class RegisterChange {
   ) {
     this.operation = operation;
     this.#editor = editor;
+    this.#isContinued = retry !== undefined;
     this.#since = retry?.sinceVersion;
     this.#attempt = retry?.attempts ?? 0;
   }
@@ -94,7 +96,7 @@ export class RegisterChange {
     if (uncertain || this.#proposed !== undefined) {
       const traced = trace(envelope, this.operation, this.#since);
       if (traced.found === 'applied') {
-        this.#verdict = this.#verdictOf(traced.attempt, traced.version);
+        this.#verdict = this.#verdictOf(traced.attempt, traced.version, envelope);
         return current;
       }
       if (traced.found === 'forgotten' && uncertain) {
@@ -126,10 +128,13 @@ export class RegisterChange {
     return encodeEnvelope(next);
   }
 
-  #verdictOf(attempt: number, version: number): ChangeVerdict {
+  #verdictOf(attempt: number, version: number, envelope: Envelope): ChangeVerdict {
     let proposed = this.#proposed;
     while (proposed !== undefined && proposed.attempt !== attempt) proposed = proposed.before;
     if (proposed === undefined) return { type: 'applied before', version };
+    // Whoever else continues the operation numbers attempts alike. Only the value as it was made tells whose this one is.
+    const isMine = version === envelope.version && proposed.json === envelope.json;
+    if (this.#isContinued && !isMine) return { type: 'applied before', version };
     return { type: 'changed', version, json: proposed.json };
   }
 }
