@@ -10,6 +10,7 @@
  */
 import type { Acceptor } from './acceptors.ts';
 import {
+  type AcceptorMask,
   type AcceptorMember,
   type AcceptorSet,
   blocks,
@@ -17,10 +18,12 @@ import {
   joint,
   maskOf,
   membersOf,
+  quorumsOf,
   quorumsOfSet,
+  type QuorumSystem,
   settled,
 } from './core/index.ts';
-import { CasPaxosError } from './errors.ts';
+import { asCasPaxosError, CasPaxosError } from './errors.ts';
 import { checkQuorums, describe, type Membership } from './membership.ts';
 import { RESERVED_PREFIX } from './values.ts';
 
@@ -85,18 +88,16 @@ async function finish(change: SetChange, both: Configuration): Promise<Configura
   return bringIntoForce(change, decided, both);
 }
 
-/** Step 2. Returns the old acceptors that know. */
+/**
+ * Step 2. Returns the old acceptors that know. This process goes over to the set only when they do: from then on its changes
+ * raise registers to that number, and a register of a number that no acceptor can explain is out of everybody's reach.
+ */
 async function announce(membership: Membership, both: Configuration): Promise<readonly AcceptorMember[]> {
-  membership.adopt(both);
   const members = membersOf(both);
-  const installed = await membership.install(both, members);
-  const old = quorumsOfSet(both.previous!, members);
-  if (!old.isPhase1Quorum(installed) || !blocks(old, installed)) {
-    throw new CasPaxosError(
-      'SET_CHANGE_FAILED',
-      'Too few of the old acceptors can be reached to change the set safely.',
-    );
-  }
+  const installed = await membership.install(both, both.previous!.acceptors);
+  checkAware(quorumsOfSet(both.previous!, members), installed, 'old');
+  membership.adopt(both);
+  await membership.install(both, both.acceptors);
   const oldIds = new Set(both.previous!.acceptors.map(({ id }) => id));
   return members.filter(({ id }, index) => oldIds.has(id) && (installed & maskOf(index)) !== 0);
 }
@@ -108,11 +109,23 @@ async function bringIntoForce(
   before?: Configuration,
 ): Promise<Configuration> {
   const { membership } = change;
-  // Those who leave are told too, so that a proposer that knows only them finds out where everybody went.
-  if (before !== undefined) await membership.install(settledSet, membersOf(before));
+  if (before !== undefined) {
+    // Those who leave are told too, so that a proposer that knows only them finds out where everybody went.
+    const installed = await membership.install(settledSet, membersOf(before));
+    // A still newer one has its own people who saw to that.
+    if (settledSet.number === before.number + 1) checkAware(quorumsOf(settledSet), installed, 'new');
+  }
   membership.adopt(settledSet);
   await membership.install(settledSet, membersOf(settledSet));
   return settledSet;
+}
+
+function checkAware(quorums: QuorumSystem, installed: AcceptorMask, which: 'old' | 'new'): void {
+  if (quorums.isPhase1Quorum(installed) && blocks(quorums, installed)) return;
+  throw new CasPaxosError(
+    'SET_CHANGE_FAILED',
+    `Too few of the ${which} acceptors can be reached to change the set safely.`,
+  );
 }
 
 async function listAll(
@@ -123,13 +136,21 @@ async function listAll(
   for (const member of members) {
     const acceptor = membership.acceptorOf(member)!;
     for (let after = ''; ;) {
-      const page = await acceptor.list(after, LIST_PAGE);
+      const page = await listPage(acceptor, after);
       for (const key of page) keys.add(key);
       if (page.length < LIST_PAGE) break;
       after = page.at(-1)!;
     }
   }
   return keys;
+}
+
+async function listPage(acceptor: Acceptor, after: string): Promise<readonly string[]> {
+  try {
+    return await acceptor.list(after, LIST_PAGE);
+  } catch (error) {
+    throw asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${acceptor.url}`);
+  }
 }
 
 /** The wanted members: those that are in already, and new ones, which must be empty and nobody else's. */

@@ -232,7 +232,11 @@ export class Membership {
   async #lookForNewer(): Promise<void> {
     const named = await Promise.all([...this.#acceptors.values()].map((acceptor) => describe(acceptor)));
     const found = newest(named, this.configuration.cluster);
-    if (found !== undefined && !this.#isClosed) this.adopt(found);
+    if (found === undefined || found.number <= this.configuration.number || this.#isClosed) return;
+    // Before any register hears of the set from here: the one who told may be lost, and then others must know it too.
+    const known = membersOf(found).filter(({ id }) => this.#acceptors.has(id));
+    await this.install(found, known);
+    if (!this.#isClosed) this.adopt(found);
   }
 
   #batcher(member: AcceptorMember, index: number, urgency: Urgency): Batcher {

@@ -105,3 +105,27 @@ describe('rule 9: a coordinator that dies in the middle of a change of the set',
     for (const key of ['a', 'b', 'c']) expect((await successor.read(key)).value).toBe(1);
   });
 });
+
+describe.each([2, 3])('rule 9: a set of acceptors that nobody could be told of, number %i,', (number) => {
+  test('is not used, so that no register gets out of reach of those who do not know it', async () => {
+    const old = memoryUrls();
+    const next = memoryUrls();
+    const cluster = await openFor({
+      acceptors: old,
+      openAcceptor: (url) => {
+        const acceptor = new StoreAcceptor(storeOf(url));
+        const install = acceptor.install.bind(acceptor);
+        acceptor.install = (configuration) =>
+          configuration.number === number ? Promise.reject(new Error('cut off')) : install(configuration);
+        return acceptor;
+      },
+    });
+    await cluster.change('k', increment);
+    await expect(cluster.changeAcceptors(next)).rejects.toMatchObject({ code: 'SET_CHANGE_FAILED' });
+    await cluster.change('k', increment, { timeoutMs: 300 });
+    await cluster.close();
+    const another = await openFor({ acceptors: old });
+    expect(another.configuration.number).toBe(number - 1);
+    expect(await another.change('k', increment, { timeoutMs: 1000 })).toMatchObject({ outcome: 'committed' });
+  });
+});
