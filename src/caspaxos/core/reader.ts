@@ -7,20 +7,20 @@ import { type Ballot, sameBallot } from '../../protocol/index.ts';
 import { type AcceptorMask, everyone, isProof, maskOf, type QuorumSystem } from './quorum.ts';
 import type { QueryReply } from './record.ts';
 
-export type ReadVerdict =
-  | { readonly verdict: 'agreed'; readonly ballot: Ballot; readonly value: string | undefined }
+export type ReadVerdict<V = string> =
+  | { readonly verdict: 'agreed'; readonly ballot: Ballot; readonly value: V | undefined }
   | { readonly verdict: 'disagreed' }
   | { readonly verdict: 'unavailable' };
 
-interface Group {
+interface Group<V> {
   readonly ballot: Ballot;
-  readonly value: string | undefined;
+  readonly value: V | undefined;
   readonly mask: AcceptorMask;
 }
 
-export class QuorumReader {
+export class QuorumReader<V = string> {
   readonly #quorum: QuorumSystem;
-  #groups: readonly Group[] = [];
+  #groups: readonly Group<V>[] = [];
   #missing: AcceptorMask = 0;
 
   constructor(quorum: QuorumSystem) {
@@ -28,22 +28,22 @@ export class QuorumReader {
   }
 
   /** Empty until the question is decided. */
-  onState(reply: QueryReply): ReadVerdict | undefined {
+  onState(reply: QueryReply<V>): ReadVerdict<V> | undefined {
     const known = this.#groups.find((group) => sameBallot(group.ballot, reply.accepted));
     const mask = (known?.mask ?? 0) | maskOf(reply.acceptor);
-    const group: Group = known ? { ...known, mask } : { ballot: reply.accepted, value: reply.value, mask };
+    const group: Group<V> = known ? { ...known, mask } : { ballot: reply.accepted, value: reply.value, mask };
     this.#groups = [...this.#groups.filter((other) => other !== known), group];
     if (isProof(this.#quorum, group.ballot, mask))
       return { verdict: 'agreed', ballot: group.ballot, value: group.value };
     return this.#hopeless();
   }
 
-  onMissing(acceptor: number): ReadVerdict | undefined {
+  onMissing(acceptor: number): ReadVerdict<V> | undefined {
     this.#missing |= maskOf(acceptor);
     return this.#hopeless();
   }
 
-  #hopeless(): ReadVerdict | undefined {
+  #hopeless(): ReadVerdict<V> | undefined {
     let answered = 0;
     for (const group of this.#groups) answered |= group.mask;
     const open = everyone(this.#quorum.size) & ~(answered | this.#missing);

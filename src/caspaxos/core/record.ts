@@ -33,11 +33,11 @@ export interface QueryMessage {
 
 export const QUERY: QueryMessage = Object.freeze({ type: 'query' });
 
-export interface QueryReply {
+export interface QueryReply<V = string> {
   readonly type: 'state';
   readonly acceptor: number;
   readonly accepted: Ballot;
-  readonly value: string | undefined;
+  readonly value: V | undefined;
 }
 
 /** "You work with set n; I know of a newer one." */
