@@ -7,49 +7,68 @@
  *   adaptive  the paper's improved approach: backoff in units of what phase 2 takes here, and time-division multiplexing:
  *             the next update starts one interval after the *start* of the attempt that succeeded, so that whoever had
  *             to yield keeps the slot into which it was pushed
- *   baton     adaptive, with statistics of each proposer's own, ballots that follow the clock, and a ballot given up only
- *             when a quorum has become impossible
+ *   baton     adaptive, with statistics of each proposer's own, ballots that follow the fastest clock, a ballot given up
+ *             only when a quorum has become impossible, a backoff that stops growing before it costs the lease, and an
+ *             observer that wakes when a lease ends
  *
- * Pure. The same objects run in the simulator and in the agent.
+ * What each element buys was measured: docs/dueling-proposers.md. Pure. The same objects run in the simulator and in the
+ * agent.
  */
 import { NO_STATISTICS, type PhaseStatistics, typicalLongest } from './statistics.ts';
 
-export interface SchedulingPolicy {
-  readonly name: string;
+/** What a policy is made of. An ablation takes one element at a time back to what `initial` has. */
+export interface PolicyElements {
+  /** Where a ballot's counter comes from: the last one seen plus one, or a clock. */
   readonly ballots: 'sequential' | 'hybrid';
+  /** Which clock hybrid ballots follow; see `followFastest`. */
+  readonly clock: 'own' | 'fastest';
   /** When a ballot counts as lost; see the proposer of `caspaxos`. */
   readonly giveUp: 'first refusal' | 'quorum impossible';
-  /** Whose phase-2 durations a proposer waits by. */
+  /** Whose phase-2 durations a proposer waits by; with none it waits by the static base. */
   readonly statistics: 'none' | 'shared' | 'own';
+  /** Whether the wait after a refusal stops growing while the lease can still be saved. */
+  readonly backoff: 'unbounded' | 'bounded';
+  /** Where the next update starts. */
+  readonly slots: 'jitter' | 'keep';
+  /** When somebody who waits for a lease to end looks again; see `lookAgainMs`. */
+  readonly observer: 'heartbeat' | 'lease expiry';
+}
+
+export interface SchedulingPolicy extends PolicyElements {
+  readonly name: string;
+  /** The static base of a backoff without statistics. */
+  readonly baseMs: number;
   /** After attempt number `attempt` (from 1) was refused. `random` in 0 .. 1. */
-  nakDelayMs(attempt: number, statistics: PhaseStatistics, random: number): number;
+  nakDelayMs(attempt: number, statistics: PhaseStatistics, random: number, intervalMs: number): number;
   /** From the end of a successful attempt that took `durationMs` to the start of the next update. */
   nextStartMs(intervalMs: number, durationMs: number, random: number): number;
 }
 
-/** Elements of a policy that an ablation can take out one at a time. */
-export interface PolicyElements {
-  readonly ballots: SchedulingPolicy['ballots'];
-  readonly giveUp: SchedulingPolicy['giveUp'];
-  readonly statistics: SchedulingPolicy['statistics'];
-  readonly slots: 'jitter' | 'keep';
-  /** The static base of the backoff; what is used before there are statistics. */
-  readonly baseMs: number;
-}
-
+/** How far `initial` strays from the interval, to either side. */
 const JITTER = 0.1;
-const MAX_DOUBLINGS = 10;
+/** What a backoff by statistics waits by until there are any. */
+const FIRST_UNIT_MS = 100;
+/** The paper's formulas have no bound. This one only keeps the number finite: no wait of that length ever ends. */
+const MAX_DOUBLINGS = 40;
+/** A bounded backoff waits for no longer than this share of the interval, ... */
+const BOUND_SHARE = 0.1;
+/** ... in so many attempts, after which the lease is lost anyway and everybody's way out of a crowd is to wait longer, ... */
+const BOUNDED_ATTEMPTS = 8;
+/** ... unless so many of the network's own units are longer: below that, proposers of a slow network only collide more. */
+const BOUND_UNITS = 4;
 
-export function policyOf(name: string, elements: PolicyElements): SchedulingPolicy {
-  const { ballots, giveUp, statistics, slots, baseMs } = elements;
+export function policyOf(name: string, elements: PolicyElements, baseMs: number): SchedulingPolicy {
+  const { statistics, backoff, slots } = elements;
   return {
+    ...elements,
     name,
-    ballots,
-    giveUp,
-    statistics,
-    nakDelayMs(attempt, observed, random) {
-      const unit = statistics === 'none' || observed.count === 0 ? baseMs : typicalLongest(observed);
-      return unit * random * 2 ** Math.min(attempt - 1, MAX_DOUBLINGS);
+    baseMs,
+    nakDelayMs(attempt, observed, random, intervalMs) {
+      const unit =
+        statistics === 'none' ? baseMs : observed.count === 0 ? FIRST_UNIT_MS : typicalLongest(observed);
+      const window = unit * 2 ** Math.min(attempt - 1, MAX_DOUBLINGS);
+      if (backoff === 'unbounded') return window * random;
+      return Math.min(window, boundOf(attempt, unit, intervalMs)) * random;
     },
     nextStartMs(intervalMs, durationMs, random) {
       if (slots === 'keep') return Math.max(0, intervalMs - durationMs);
@@ -58,30 +77,69 @@ export function policyOf(name: string, elements: PolicyElements): SchedulingPoli
   };
 }
 
-export const DEFAULT_BASE_MS = 100;
+/** While the lease can be saved a bound, from then on longer and longer, up to the interval. */
+function boundOf(attempt: number, unit: number, intervalMs: number): number {
+  const bound = Math.max(intervalMs * BOUND_SHARE, unit * BOUND_UNITS);
+  if (attempt <= BOUNDED_ATTEMPTS) return bound;
+  const grown = bound * 2 ** Math.min(attempt - BOUNDED_ATTEMPTS, MAX_DOUBLINGS);
+  return Math.max(bound, Math.min(grown, intervalMs));
+}
 
-const ELEMENTS: Readonly<Record<'initial' | 'adaptive' | 'baton', Omit<PolicyElements, 'baseMs'>>> = {
-  initial: { ballots: 'sequential', giveUp: 'first refusal', statistics: 'none', slots: 'jitter' },
-  adaptive: { ballots: 'sequential', giveUp: 'first refusal', statistics: 'shared', slots: 'keep' },
-  baton: { ballots: 'hybrid', giveUp: 'quorum impossible', statistics: 'own', slots: 'keep' },
+/** What somebody would configure: gRPC begins its backoff with 1 s, the Azure SDKs with 0.8 s. */
+export const DEFAULT_BASE_MS = 1000;
+
+const INITIAL: PolicyElements = {
+  ballots: 'sequential',
+  clock: 'own',
+  giveUp: 'first refusal',
+  statistics: 'none',
+  backoff: 'unbounded',
+  slots: 'jitter',
+  observer: 'heartbeat',
+};
+
+const ELEMENTS: Readonly<Record<'initial' | 'adaptive' | 'baton', PolicyElements>> = {
+  initial: INITIAL,
+  adaptive: { ...INITIAL, statistics: 'shared', slots: 'keep' },
+  baton: {
+    ballots: 'hybrid',
+    clock: 'fastest',
+    giveUp: 'quorum impossible',
+    statistics: 'own',
+    backoff: 'bounded',
+    slots: 'keep',
+    observer: 'lease expiry',
+  },
 };
 
 export type PolicyName = keyof typeof ELEMENTS;
+export type PolicyElement = keyof PolicyElements;
 
 export const POLICY_NAMES = Object.keys(ELEMENTS) as readonly PolicyName[];
+export const POLICY_ELEMENTS = Object.keys(INITIAL) as readonly PolicyElement[];
 
 export function namedPolicy(name: PolicyName, baseMs = DEFAULT_BASE_MS): SchedulingPolicy {
-  return policyOf(name, { ...ELEMENTS[name], baseMs });
+  return policyOf(name, ELEMENTS[name], baseMs);
 }
 
 /** The policy with one element taken back to what `initial` has, for the ablation. */
 export function without(
   name: PolicyName,
-  element: keyof Omit<PolicyElements, 'baseMs'>,
+  element: PolicyElement,
   baseMs = DEFAULT_BASE_MS,
 ): SchedulingPolicy {
-  const elements = { ...ELEMENTS[name], [element]: ELEMENTS.initial[element], baseMs };
-  return policyOf(`${name} without ${element}`, elements);
+  const elements = { ...ELEMENTS[name], [element]: INITIAL[element] };
+  return policyOf(`${name} without ${element}`, elements, baseMs);
+}
+
+/** The policy with one element of `baton` put in: what that one buys by itself. */
+export function withElement(
+  name: PolicyName,
+  element: PolicyElement,
+  baseMs = DEFAULT_BASE_MS,
+): SchedulingPolicy {
+  const elements = { ...ELEMENTS[name], [element]: ELEMENTS.baton[element] };
+  return policyOf(`${name} with ${element}`, elements, baseMs);
 }
 
 /** The statistics in a register's value: one for all proposers, or one for each. */
