@@ -1,6 +1,6 @@
 /**
- * The whole of the spec: every configuration, the large ones too, and for each that passes the comparison of its states
- * with those of the role classes. Minutes, not seconds. Run it after `npx tsc -b`:
+ * The whole of the specs: every configuration, the large ones too, and for each of CASPaxos that passes the comparison
+ * of its states with those of the role classes. Tens of minutes. Run it after `npx tsc -b`:
  *
  *     node build/test/spec/full.js [--record] [part of a configuration's name]
  *
@@ -10,6 +10,7 @@ import * as roles from 'baton/caspaxos';
 import { hashOfKeys } from 'baton/check';
 import { digestOf, type ManifestEntry, readManifest, writeManifest } from './bounds.ts';
 import { differenceBetween, exploreRoles } from './compare.ts';
+import { FAILOVER_SPECS, runWholeSpec } from './failover-run.ts';
 import { check, checkAndCollect, readConfiguration, readModule, type TlaModule } from './tla.ts';
 
 interface Row {
@@ -70,6 +71,7 @@ function main(flags: readonly string[]): void {
     return row.entry;
   });
   if (flags.includes('--record')) writeManifest('caspaxos', { ...manifest, configurations });
+  for (const name of FAILOVER_SPECS) if (!runWholeSpec(name, part)) process.exitCode = 1;
 }
 
 main(process.argv.slice(2));
