@@ -1,0 +1,85 @@
+/**
+ * What the people who run a partition-set have decided about it. It is part of the state, so that every editor decides by
+ * the same configuration; it changes through intents (`intents.ts`), some parts of it only when that has become safe.
+ */
+import type { RegionName } from './state.ts';
+
+export const CONSISTENCY_LEVELS = [
+  'Strong',
+  'BoundedStaleness',
+  'Session',
+  'ConsistentPrefix',
+  'Eventual',
+] as const;
+export type Consistency = (typeof CONSISTENCY_LEVELS)[number];
+
+export interface Timings {
+  readonly intervalMs: number;
+  readonly leaseMs: number;
+  /** How long an election waits for regions that have not reported yet. */
+  readonly settleMs: number;
+}
+
+export const PROFILES: Readonly<Record<'paper' | 'fast', Timings>> = {
+  paper: { intervalMs: 30_000, leaseMs: 45_000, settleMs: 2000 },
+  fast: { intervalMs: 1000, leaseMs: 3000, settleMs: 300 },
+};
+
+/** A daily window in UTC, `HH:MM` to `HH:MM`; one that ends before it begins goes over midnight. */
+export interface FailbackWindow {
+  readonly from: string;
+  readonly to: string;
+}
+
+export type Failback = 'automatic' | 'off' | { readonly windows: readonly FailbackWindow[] };
+
+/** What an external health signal about the write region does (paper 7.2). Signals that are not named do nothing. */
+export type SignalPolicy = Readonly<Record<string, 'ignore' | 'graceful' | 'failover'>>;
+
+export interface Configuration {
+  readonly version: number;
+  /** The regions that can be write region, the preferred one first. */
+  readonly priorities: readonly RegionName[];
+  readonly consistency: Consistency;
+  /** The bound of bounded staleness: how far a lease-set member may lag behind the writer. */
+  readonly staleness?: { readonly writes: number; readonly seconds: number };
+  readonly minDurability: number;
+  /** Decided, and not yet safe to put in force. */
+  readonly wanted?: { readonly consistency?: Consistency; readonly minDurability?: number };
+  readonly timings: Timings;
+  readonly failback: Failback;
+  /** No election may lose more known writes than this (levels weaker than bounded staleness). */
+  readonly maxLossWrites?: number;
+  readonly signals?: SignalPolicy;
+}
+
+/** Levels whose commits wait for the lease set, and whose writers are elected from it alone (rule 9). */
+export function needsLeaseSet(consistency: Consistency): boolean {
+  return consistency === 'Strong' || consistency === 'BoundedStaleness';
+}
+
+/** How much a level promises: a rise waits until the regions can keep it. */
+export function strengthOf(consistency: Consistency): number {
+  return consistency === 'Strong' ? 2 : consistency === 'BoundedStaleness' ? 1 : 0;
+}
+
+/** Whether one of the signals has one of these policies; a signal that no policy names does nothing. */
+export function hasSignal(
+  { signals: policy = {} }: Configuration,
+  signals: readonly string[] | undefined,
+  policies: readonly string[] = ['graceful', 'failover'],
+): boolean {
+  return (signals ?? []).some(
+    (signal) => Object.hasOwn(policy, signal) && policies.includes(policy[signal]!),
+  );
+}
+
+/** `at` is an ISO timestamp; only people and this window look at it. */
+export function allowsFailback(failback: Failback, at: string): boolean {
+  if (failback === 'automatic') return true;
+  if (failback === 'off') return false;
+  const time = at.slice(11, 16);
+  return failback.windows.some(({ from, to }) =>
+    from <= to ? from <= time && time < to : from <= time || time < to,
+  );
+}
