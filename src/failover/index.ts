@@ -1,2 +1,13 @@
-/** Failover of a partition-set. So far: the scheduling policies of its proposers. */
+/** Failover of partition-sets: the state machine, its agents, and the policies by which they take turns. */
+export { type AddAgent, type AgentCounters, AgentHost, type AgentHostOptions } from './agent-host.ts';
 export * from './core/index.ts';
+export type { AgentView, Driver } from './driver.ts';
+export { FAILOVER_ERRORS, FailoverError, type FailoverErrorCode } from './errors.ts';
+export {
+  configurationFor,
+  FailoverAgent,
+  type FailoverAgentOptions,
+  openAgentCluster,
+} from './failover-agent.ts';
+export { HostedAgent, registerOf } from './hosted-agent.ts';
+export { type Entry, MemoryDriver, MemoryPartitionSet } from './memory-driver.ts';

@@ -1,0 +1,145 @@
+/**
+ * The agents of one process: thousands of partitions of one region on one cluster of acceptors. They share a timer, a bound
+ * on the updates under way, and the batches that carry their messages; their first heartbeats are spread over an interval.
+ */
+import type { Cluster } from '../caspaxos/index.ts';
+import { NODE_HOST } from '../caspaxos/index.ts';
+import { Histogram, type Host } from '../protocol/index.ts';
+import {
+  type AgentEvent,
+  type Configuration,
+  type Hint,
+  namedPolicy,
+  type RegionName,
+  type SchedulingPolicy,
+} from './core/index.ts';
+import type { Driver } from './driver.ts';
+import { HostedAgent } from './hosted-agent.ts';
+import { SuspensionWatch } from './suspension.ts';
+import { WakeQueue } from './wake-queue.ts';
+import { WorkQueue } from './work-queue.ts';
+
+export interface AgentHostOptions {
+  readonly region: RegionName;
+  readonly cluster: Cluster;
+  readonly policy?: SchedulingPolicy;
+  /** Updates and reads under way at a time: 512. */
+  readonly maxUnderWay?: number;
+  /** Sends a hint to the partition-set's agents in the other regions. Without it they notice by themselves, later. */
+  readonly sendHint?: (partitionSet: string, hint: Hint) => void;
+  readonly onEvent?: (partitionSet: string, event: AgentEvent) => void;
+  readonly host?: Host;
+}
+
+export interface AddAgent {
+  readonly partitionSet: string;
+  readonly driver: Driver;
+  /** Makes the partition-set if there is none. */
+  readonly configuration?: Configuration;
+  /** The first heartbeat comes at a random moment within this: an interval. */
+  readonly spreadMs?: number;
+}
+
+export interface AgentCounters {
+  accepted: number;
+  stale: number;
+  refused: number;
+  failed: number;
+  phaseChanges: number;
+  leasesLost: number;
+  suspensions: number;
+}
+
+const STALLED_MS = 1000;
+
+export class AgentHost {
+  readonly counters: AgentCounters = {
+    accepted: 0,
+    stale: 0,
+    refused: 0,
+    failed: 0,
+    phaseChanges: 0,
+    leasesLost: 0,
+    suspensions: 0,
+  };
+  readonly updateMs = new Histogram();
+  readonly #options: AgentHostOptions;
+  readonly #host: Host;
+  readonly #agents = new Map<string, HostedAgent>();
+  readonly #wakes: WakeQueue;
+  readonly #work: WorkQueue;
+  readonly #suspension: SuspensionWatch;
+
+  constructor(options: AgentHostOptions) {
+    this.#options = options;
+    this.#host = options.host ?? NODE_HOST;
+    this.#wakes = new WakeQueue(this.#host);
+    this.#work = new WorkQueue(options.maxUnderWay ?? 512);
+    this.#suspension = new SuspensionWatch(this.#host, STALLED_MS, () => this.#suspended());
+  }
+
+  get size(): number {
+    return this.#agents.size;
+  }
+
+  async add({ partitionSet, driver, configuration, spreadMs }: AddAgent): Promise<HostedAgent> {
+    const { region, cluster, policy = namedPolicy('baton'), sendHint } = this.#options;
+    const incarnation = await driver.incarnation();
+    const spread = spreadMs ?? configuration?.timings.intervalMs ?? 1000;
+    const agent = new HostedAgent({
+      partitionSet,
+      region,
+      incarnation,
+      configuration,
+      driver,
+      cluster,
+      host: this.#host,
+      policy,
+      work: this.#work,
+      firstBeatAt: this.#host.now() + this.#host.random() * spread,
+      sendHint: sendHint && ((hint) => sendHint(partitionSet, hint)),
+      onEvent: (_, event) => this.#onEvent(partitionSet, event),
+      onUpdate: (_, ms, outcome) => {
+        this.counters[outcome] += 1;
+        this.updateMs.record(ms);
+      },
+      onChanged: (changed) => this.#wakes.look(changed),
+    });
+    this.#agents.set(partitionSet, agent);
+    this.#wakes.look(agent);
+    return agent;
+  }
+
+  agentOf(partitionSet: string): HostedAgent | undefined {
+    return this.#agents.get(partitionSet);
+  }
+
+  onHint(partitionSet: string, hint: Hint): void {
+    this.#agents.get(partitionSet)?.onHint(hint);
+  }
+
+  /** Stops all agents on purpose: the writes move away first, as far as there is time. */
+  async stop(withinMs: number): Promise<void> {
+    await Promise.all([...this.#agents.values()].map((agent) => agent.stop(withinMs)));
+    this.close();
+  }
+
+  /** Ends at once, as a crash would. */
+  close(): void {
+    for (const agent of this.#agents.values()) agent.close();
+    this.#suspension.close();
+    this.#wakes.close();
+    this.#agents.clear();
+  }
+
+  #onEvent(partitionSet: string, event: AgentEvent): void {
+    if (event.event === 'state') this.counters.phaseChanges += 1;
+    if (event.event === 'lease lost') this.counters.leasesLost += 1;
+    this.#options.onEvent?.(partitionSet, event);
+  }
+
+  #suspended(): void {
+    this.counters.suspensions += 1;
+    for (const agent of this.#agents.values()) agent.suspended();
+  }
+}

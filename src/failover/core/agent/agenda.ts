@@ -1,0 +1,124 @@
+/**
+ * When an agent does what (DESIGN 4 and 8): a heartbeat each interval; an update at the very moment when a silence has lasted
+ * a whole lease or an election has settled; a poll every second while something is going on; a read when a hint that should
+ * have come has not; and at once when there is something to say that cannot wait.
+ */
+import { lookAgainMs } from '../scheduling/observer.ts';
+import type { PolicyElements } from '../scheduling/policy.ts';
+import { type FailoverState, type RegionName, settleMs } from '../machine/index.ts';
+import { certainlyOver } from '../time.ts';
+import type { Watch } from './watch.ts';
+
+export type Reason = 'heartbeat' | 'soon' | 'silence' | 'settled' | 'poll' | 'overdue' | 'lease' | 'duties';
+
+export interface Due {
+  readonly at: number;
+  readonly why: Reason;
+}
+
+const NEVER: Due = { at: Infinity, why: 'soon' };
+const POLL_MS = 1000;
+const SHORTEST_POLL_MS = 100;
+/** A beat hint that is late by a tenth of an interval makes the observer read. */
+const OVERDUE_INTERVALS = 1.1;
+
+export interface AgendaOptions {
+  readonly region: RegionName;
+  readonly observer: PolicyElements['observer'];
+  /** Whether peers send hints, so that a missing one means something. */
+  readonly hints: boolean;
+  readonly firstBeatAt: number;
+}
+
+export class Agenda {
+  readonly #options: AgendaOptions;
+  heartbeatAt: number;
+  /** From when on an update is wanted out of turn. */
+  #soonAt = Infinity;
+  #lastUpdateAt = -Infinity;
+  #lastReadAt = -Infinity;
+  #isReading = false;
+
+  constructor(options: AgendaOptions) {
+    this.#options = options;
+    this.heartbeatAt = options.firstBeatAt;
+  }
+
+  /** An update is wanted at that moment, if not before. */
+  want(at: number): void {
+    this.#soonAt = Math.min(this.#soonAt, at);
+  }
+
+  /** The same, but not so soon after the last one: for what will not change from one moment to the next. */
+  wantAgain(now: number, state: FailoverState | undefined): void {
+    this.want(Math.max(now, this.#lastUpdateAt + pollMs(state)));
+  }
+
+  updateStarted(): void {
+    this.#soonAt = Infinity;
+  }
+
+  updateEnded(now: number): void {
+    this.#lastUpdateAt = now;
+  }
+
+  /** False when one is under way already. */
+  startRead(now: number): boolean {
+    if (this.#isReading) return false;
+    this.#isReading = true;
+    this.#lastReadAt = now;
+    return true;
+  }
+
+  readEnded(): void {
+    this.#isReading = false;
+  }
+
+  /** The next thing to do, given that no update is under way. `canReport`: fenced up to the GCN in force (rule 7). */
+  next(state: FailoverState | undefined, watch: Watch, canReport: boolean, isNew: boolean): Due {
+    if (state === undefined) return isNew ? { at: this.#soonAt, why: 'soon' } : this.#firstRead();
+    if (!canReport) return NEVER;
+    const floor = this.#lastUpdateAt + pollMs(state);
+    const dues: Due[] = [
+      { at: this.heartbeatAt, why: 'heartbeat' },
+      { at: this.#soonAt, why: 'soon' },
+    ];
+    if (state.phase !== 'Steady') dues.push({ at: floor, why: 'poll' });
+    if (state.phase === 'Ungraceful') {
+      const settledAt = watch.stepAt + settleMs(state);
+      if (settledAt > this.#lastUpdateAt) dues.push({ at: settledAt, why: 'settled' });
+    }
+    if (state.writer !== null && state.writer !== this.#options.region)
+      this.#observe(state, watch, floor, dues);
+    return dues.reduce(earlier, NEVER);
+  }
+
+  #firstRead(): Due {
+    if (this.#isReading) return NEVER;
+    return { at: Math.max(this.#options.firstBeatAt, this.#lastReadAt + POLL_MS), why: 'overdue' };
+  }
+
+  #observe(state: FailoverState, watch: Watch, floor: number, dues: Due[]): void {
+    const learnedAt = watch.learnedAt ?? Infinity;
+    if (state.paused !== true) {
+      const waitMs = certainlyOver(state.leaseMs);
+      const heartbeatInMs = this.heartbeatAt - learnedAt;
+      const inMs = lookAgainMs(this.#options.observer, { learnedMsAgo: 0, waitMs, heartbeatInMs });
+      dues.push({ at: Math.max(learnedAt + inMs, floor), why: 'silence' });
+    }
+    if (!this.#options.hints || this.#isReading) return;
+    const { intervalMs } = state.configuration.timings;
+    const overdueAt = learnedAt + intervalMs * OVERDUE_INTERVALS;
+    dues.push({ at: Math.max(overdueAt, this.#lastReadAt + intervalMs), why: 'overdue' });
+  }
+}
+
+export function earlier(first: Due, second: Due): Due {
+  return second.at < first.at ? second : first;
+}
+
+/** A second, and less for a fleet whose whole rhythm is faster than that. */
+export function pollMs(state: FailoverState | undefined): number {
+  const interval = state?.configuration.timings.intervalMs ?? POLL_MS;
+  return Math.min(POLL_MS, Math.max(SHORTEST_POLL_MS, interval / 5));
+}

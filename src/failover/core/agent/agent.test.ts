@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest';
+import {
+  AgentScene,
+  configurationOf,
+  Register,
+  statusOfDriver,
+} from '../../../../test/failover/agent-scene.ts';
+import { transition } from '../machine/index.ts';
+import { certainlyOver } from '../time.ts';
+
+const LEASE = 45_000;
+const INTERVAL = 30_000;
+
+function writerAt(now: number): { register: Register; writer: AgentScene } {
+  const register = new Register();
+  const writer = new AgentScene('a', register, { now });
+  writer.begin(now);
+  return { register, writer };
+}
+
+describe('the lease (rule 3)', () => {
+  test('comes from an own update that raised the beat, and runs from its start', () => {
+    const { writer } = writerAt(0);
+    expect(writer.role).toMatchObject({ role: 'writer', epoch: 1, accepts: true });
+    expect(writer.core.leaseUntil).toBe(LEASE);
+    writer.update(INTERVAL, 700);
+    expect(writer.core.leaseUntil).toBe(INTERVAL + LEASE);
+  });
+
+  test('does not come from a read, however fresh', () => {
+    const { register, writer } = writerAt(0);
+    writer.core.learn(register.state, 40_000);
+    expect(writer.core.leaseUntil).toBe(LEASE);
+  });
+
+  test('is not renewed by an update whose outcome is unknown, though it was carried out', () => {
+    const { writer } = writerAt(0);
+    writer.core.wake(INTERVAL);
+    writer.carryOut(INTERVAL);
+    writer.core.fail(INTERVAL + 10_000);
+    expect(writer.core.leaseUntil).toBe(LEASE);
+  });
+
+  test('is not renewed by a writer that cannot commit', () => {
+    const { writer } = writerAt(0);
+    writer.status = statusOfDriver('a', { canCommit: false });
+    writer.update(INTERVAL);
+    expect(writer.core.leaseUntil).toBeLessThanOrEqual(LEASE);
+  });
+
+  test('ends by itself: the writer stops accepting without hearing from anybody', () => {
+    const { writer } = writerAt(0);
+    writer.core.wake(INTERVAL);
+    expect(writer.core.wakeAt).toBe(LEASE);
+    writer.core.wake(LEASE);
+    expect(writer.role).toMatchObject({ role: 'writer', accepts: false });
+    expect(writer.events).toContainEqual({ event: 'lease lost', gcn: 1 });
+  });
+
+  test('is lost with a suspension, and comes back with the next update', () => {
+    const { writer } = writerAt(0);
+    writer.core.suspended(10_000);
+    expect(writer.role).toMatchObject({ accepts: false });
+    writer.update(10_000);
+    expect(writer.role).toMatchObject({ accepts: true });
+  });
+
+  test('a restarted writer has none, and acts only after an update of its own (rule 2)', () => {
+    const { register } = writerAt(0);
+    const next = new AgentScene('a', register, { incarnation: 2, now: 5000 });
+    next.core.wake(5000);
+    next.core.learn(register.state, 5000);
+    expect(next.role).toEqual({ role: 'fenced', epoch: 1 });
+    expect(next.core.leaseUntil).toBe(-Infinity);
+    next.assume(5000);
+    next.update(5000);
+    expect(next.role).toMatchObject({ role: 'writer', accepts: true, commitSet: ['a', 'b', 'c'] });
+  });
+});
+
+describe('observing the writer (rule 4)', () => {
+  test('wakes when the wait is over, not at the next heartbeat, and raises the GCN', () => {
+    const { register } = writerAt(0);
+    const observer = new AgentScene('b', register, { now: 1000 });
+    observer.begin(1000);
+    observer.update(31_000);
+    const due = Math.ceil(1000 + certainlyOver(LEASE));
+    while (observer.core.wakeAt < due) {
+      const at = observer.core.wakeAt;
+      observer.core.wake(at);
+      observer.core.missed();
+    }
+    expect(observer.core.wakeAt).toBe(due);
+    observer.update(due);
+    expect(register.state).toMatchObject({ gcn: 2, phase: 'Ungraceful', writer: null });
+  });
+
+  test('a beat hint restarts the wait without a read', () => {
+    const { register, writer } = writerAt(0);
+    const observer = new AgentScene('b', register, { now: 1000 });
+    observer.begin(1000);
+    writer.update(INTERVAL);
+    expect(writer.hints.at(-1)).toMatchObject({ hint: 'beat', gcn: 1, writer: 'a' });
+    observer.core.onHint(writer.hints.at(-1)!, INTERVAL + 100);
+    expect(observer.reads).toBe(1);
+    observer.update(31_000);
+    observer.update(INTERVAL + LEASE);
+    expect(register.state.gcn).toBe(1);
+  });
+
+  test('a hint that is overdue makes it read', () => {
+    const { register } = writerAt(0);
+    const observer = new AgentScene('b', register, { now: 1000 });
+    observer.begin(1000);
+    const before = observer.reads;
+    observer.update(31_000);
+    observer.core.wake(1000 + INTERVAL * 1.1);
+    expect(observer.reads).toBe(before + 1);
+  });
+});
+
+describe('fence first, then report (rule 7)', () => {
+  test('no update under a new GCN before the driver has fenced itself', () => {
+    const { register } = writerAt(0);
+    const reader = new AgentScene('c', register, { now: 0 });
+    reader.begin(0);
+    const raised = transition(register.state, {
+      type: 'intent',
+      id: 'i1',
+      who: 'test',
+      at: '2026-11-15T00:00:00Z',
+      intent: { kind: 'failover' },
+    });
+    if (raised.verdict !== 'accepted') throw new Error('the failover was refused');
+    register.state = raised.state;
+    reader.core.onHint({ hint: 'phase', gcn: 2, step: 2 }, 10);
+    reader.core.learn(register.state, 20);
+    expect(reader.role).toEqual({ role: 'fenced', epoch: 2 });
+    expect(reader.core.wakeAt).toBe(Infinity);
+    reader.assume(30);
+    expect(reader.core.wakeAt).toBeLessThanOrEqual(30);
+    expect(reader.update(30).verdict).toBe('accepted');
+    expect(register.state.regions['c']?.report).toBeDefined();
+  });
+});
+
+describe('a planned stop (rule 22)', () => {
+  test('the writer gives the writes away, fences itself, leaves its mark, and rests', () => {
+    const { register, writer } = writerAt(0);
+    const other = new AgentScene('b', register, { now: 0 });
+    other.begin(0);
+    writer.core.stop(1000);
+    writer.update(1000);
+    expect(register.state).toMatchObject({ gcn: 2, phase: 'Ungraceful' });
+    writer.assume(1000);
+    writer.update(1000);
+    expect(register.state.regions['a']?.stop).toBe(1);
+    expect(writer.events).toContainEqual({ event: 'stopped' });
+    expect(writer.core.leaseUntil).toBe(-Infinity);
+  });
+});
+
+describe('a reader that is told to be something', () => {
+  test('follows the writer, fences itself on a new GCN, and leaves when it was removed', () => {
+    const { register } = writerAt(0);
+    const reader = new AgentScene('b', register, { now: 0 });
+    reader.begin(0);
+    expect(reader.role).toEqual({ role: 'reader', epoch: 1, writer: 'a' });
+    const { b: _, ...regions } = register.state.regions;
+    register.state = { ...register.state, regions, removed: ['b'], leaseSet: ['a', 'c'] };
+    reader.update(INTERVAL);
+    expect(reader.role).toEqual({ role: 'gone' });
+  });
+
+  test('asks to be told at once when it is new', () => {
+    const register = new Register(configurationOf());
+    const reader = new AgentScene('c', register, { now: 0 });
+    reader.core.wake(0);
+    expect(reader.reads).toBe(1);
+    expect(reader.updates).toBe(0);
+  });
+});

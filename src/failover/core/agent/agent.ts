@@ -1,0 +1,488 @@
+/**
+ * The agent of one partition: the state machine in motion (paper 4.2). It updates the failover state once an interval, does
+ * what the new state tells its region, holds the writer's lease, watches the writer when it is not it, and keeps the
+ * writer's commit set when it is. No timers and no I/O here: the host wakes it, runs its updates and carries out its roles.
+ *
+ *            wake                        update under way                    answer
+ *   heartbeat, silence over,   ──▶   edit(found, status) inside     ──▶   finish: learn the state, renew the lease,
+ *   settled, poll, hint overdue       the CASPaxos change                  assume the role, hint the peers, next wake
+ *
+ * The host's duties: run `edit` as the editor of one change at a time, as often as the change needs; call `finish` or `fail`
+ * once for each `update`, `learn` or `missed` for each `read`, `assumed` when the driver has assumed a role durably; call
+ * `wake` when `wakeAt` has come; and `suspended` when the process has been. Times are the host's monotonic clock.
+ */
+import { assert } from '../../../protocol/index.ts';
+import type { SchedulingPolicy } from '../scheduling/policy.ts';
+import {
+  type Action,
+  actionsFor,
+  type FailoverState,
+  MACHINE_VERSION,
+  machineOf,
+  type RegionName,
+  type RegionReport,
+  type Refusal,
+  renews,
+  type Verdict,
+  type WriterReport,
+} from '../machine/index.ts';
+import { Agenda, type Due, earlier, pollMs } from './agenda.ts';
+import { type DriverStatus, type Role, sameRole } from './driver.ts';
+import { unansweredMs, WriterDuties } from './duties.ts';
+import type { Hint } from './hints.ts';
+import { doneOf, type Try, type Update } from './update.ts';
+import { Watch } from './watch.ts';
+
+export interface AgentPort {
+  /** Run a state update now, with `edit`. */
+  update(): void;
+  /** Read the state now. */
+  read(): void;
+  assume(role: Role): void;
+  hint(hint: Hint): void;
+  event(event: AgentEvent): void;
+}
+
+export type AgentEvent =
+  | { readonly event: 'state'; readonly state: FailoverState; readonly before: FailoverState | undefined }
+  | { readonly event: 'lease lost'; readonly gcn: number }
+  | { readonly event: 'refused'; readonly refusal: Refusal }
+  | { readonly event: 'stopped' };
+
+export interface AgentOptions {
+  readonly region: RegionName;
+  readonly incarnation: number;
+  readonly policy: SchedulingPolicy;
+  /** Whether peers send hints, so that a missing one means something. */
+  readonly hints: boolean;
+  /** When the process began, and when its first heartbeat is due: start-up is spread out. */
+  readonly startedAt: number;
+  readonly firstBeatAt: number;
+  readonly version?: number;
+  readonly random: () => number;
+}
+
+export class AgentStateMachine {
+  readonly #options: AgentOptions;
+  readonly #port: AgentPort;
+  readonly #machine: (state: FailoverState, report: RegionReport) => Verdict;
+  readonly #watch = new Watch();
+  readonly #agenda: Agenda;
+  #state: FailoverState | undefined;
+  #role: Role | undefined;
+  /** The highest GCN up to which the driver has fenced itself; what reports are made under (rule 7). */
+  #fenced = 0;
+  /** Rule 2: after a restart, act only after one successful update of one's own. */
+  #hasUpdated = false;
+  /** The epoch that this region was writer of when the process started. */
+  #restartedIn: number | undefined;
+  #leaseUntil = -Infinity;
+  #leaseMs = 0;
+  #duties: WriterDuties | undefined;
+  #status: DriverStatus | undefined;
+  #update: Update | undefined;
+  #phase2Ms: number | undefined;
+  #isNew = false;
+  #isQuiesced = false;
+  #isStopping = false;
+  #isStopped = false;
+
+  constructor(options: AgentOptions, port: AgentPort) {
+    this.#options = options;
+    this.#port = port;
+    this.#machine = machineOf(options.version ?? MACHINE_VERSION);
+    this.#agenda = new Agenda({ ...options, observer: options.policy.observer });
+  }
+
+  get state(): FailoverState | undefined {
+    return this.#state;
+  }
+
+  get role(): Role | undefined {
+    return this.#role;
+  }
+
+  /** Until when this region may accept writes; the driver asks at every write. */
+  get leaseUntil(): number {
+    return this.#leaseUntil;
+  }
+
+  /** When to call `wake` next. */
+  get wakeAt(): number {
+    return this.#nextDue().at;
+  }
+
+  wake(now: number): void {
+    if (this.#isStopped) return;
+    this.#expireLease(now);
+    const { at, why } = this.#nextDue();
+    if (at > now) return;
+    if (why === 'duties') this.#settleRole(now);
+    else if (why === 'overdue') this.#startRead(now);
+    else if (why !== 'lease') this.#startUpdate(now, why === 'heartbeat');
+  }
+
+  /** The editor of the update under way. `found`: the state met; `status`: the driver's, taken for this try (rule 2). */
+  edit(found: FailoverState, status: DriverStatus, now: number, at: string): Verdict {
+    const update = this.#update;
+    assert(update !== undefined, 'an edit without an update');
+    this.#status = status;
+    const report = this.#report(found, status, now, at, update.scheduled);
+    const verdict = this.#machine(found, report);
+    if (verdict.verdict === 'accepted') {
+      const before = found.regions[this.#options.region]!.beat;
+      const after = verdict.state.regions[this.#options.region]!.beat;
+      const isRenewal =
+        verdict.state.writer === this.#options.region && after > before && renews(verdict.state, report);
+      update.tries.push({ beat: after, isRenewal, step: found.step });
+    }
+    return verdict;
+  }
+
+  /** The update is done: `state` is in the register. `tookMs`: of the attempt that succeeded, and of its phase 2. */
+  finish(
+    state: FailoverState,
+    verdict: 'accepted' | 'stale',
+    now: number,
+    took: { attemptMs: number; phase2Ms?: number },
+  ): void {
+    const update = this.#endUpdate(now);
+    if (took.phase2Ms !== undefined) this.#phase2Ms = took.phase2Ms;
+    if (verdict === 'accepted') {
+      const done = doneOf(update, state.regions[this.#options.region]?.beat);
+      this.#hasUpdated = true;
+      // Rule 3: from the start of that update, and only if it raised the beat and came back naming us writer.
+      if (done?.isRenewal === true) this.#renew(update.startedAt, state);
+      // Rule 19: writes resume only on an own update that shows that they may.
+      this.#isQuiesced = state.quiesce === true && state.writer === this.#options.region;
+      if (update.scheduled) this.#nextHeartbeat(state, took.attemptMs, now);
+      this.#tellPeers(state, done);
+      this.#noteStop(state);
+    } else {
+      this.#agenda.want(now);
+    }
+    this.learn(state, now);
+  }
+
+  /** The outcome is unknown, or the register cannot be reached: nothing is renewed (rule 3). */
+  fail(now: number): void {
+    const update = this.#endUpdate(now);
+    const delay = pollMs(this.#state) * (0.5 + this.#options.random());
+    if (update.scheduled) this.#agenda.heartbeatAt = now + delay;
+    else this.#agenda.want(now + delay);
+    this.#expireLease(now);
+  }
+
+  refused(refusal: Refusal, now: number): void {
+    const update = this.#endUpdate(now);
+    this.#port.event({ event: 'refused', refusal });
+    if (refusal.code === 'INCARNATION_OLD') this.#end();
+    if (refusal.code === 'REGION_REMOVED' || refusal.code === 'REGION_UNKNOWN')
+      this.#assume({ role: 'gone' });
+    const interval = this.#state?.configuration.timings.intervalMs ?? pollMs(undefined);
+    if (update.scheduled) this.#agenda.heartbeatAt = now + interval;
+  }
+
+  /** A state from an own update or a read. An older one than known is no news. */
+  learn(state: FailoverState, now: number): void {
+    this.#agenda.readEnded();
+    const before = this.#state;
+    if (before !== undefined && isOlder(state, before)) return;
+    if (before === undefined) this.#noteRestart(state);
+    this.#watch.onState(state, now);
+    this.#state = state;
+    this.#isQuiesced ||= state.quiesce === true && state.writer === this.#options.region;
+    if (before?.step !== state.step) this.#port.event({ event: 'state', state, before });
+    this.#settleRole(now);
+    this.#wantUpdate(now);
+  }
+
+  /** Rule 13: an earlier process of this region is that epoch's writer; nobody here knows what it granted. */
+  #noteRestart(state: FailoverState): void {
+    const { region, incarnation } = this.#options;
+    const known = state.regions[region]?.incarnation ?? 0;
+    if (state.writer === region && known > 0 && known < incarnation) this.#restartedIn = state.gcn;
+  }
+
+  /** A read found no state: this is a new partition-set, and its first update makes one. */
+  begin(now: number): void {
+    this.#agenda.readEnded();
+    this.#isNew = true;
+    this.#agenda.want(now);
+  }
+
+  /** A read failed. */
+  missed(): void {
+    this.#agenda.readEnded();
+  }
+
+  /** The driver has assumed that role, durably. */
+  assumed(role: Role, now: number): void {
+    if ('epoch' in role && role.epoch > this.#fenced) {
+      this.#fenced = role.epoch;
+      // Fence first, then report (rule 7).
+      this.#agenda.want(now);
+    }
+  }
+
+  onHint(hint: Hint, now: number): void {
+    const { gcn } = hint;
+    const known = this.#state;
+    if (hint.hint === 'beat') {
+      if (known !== undefined && gcn === known.gcn && hint.writer === known.writer)
+        this.#watch.onBeat(hint, now);
+      else if (known === undefined || gcn > known.gcn) this.#startRead(now);
+      return;
+    }
+    if (known === undefined || gcn > known.gcn || hint.step > known.step) this.#startRead(now);
+  }
+
+  /** The process stood still, or its clocks jumped: its leases are lost and what it measured is void. */
+  suspended(now: number): void {
+    this.#dropLease();
+    this.#watch.restart(now);
+    this.#settleRole(now);
+    this.#agenda.want(now);
+  }
+
+  /** Planned stop (rule 22): give the writes away if one has them, fence, leave the stop mark, and rest. */
+  stop(now: number): void {
+    this.#isStopping = true;
+    this.#agenda.want(now);
+  }
+
+  /** Rule 15: for how long the asking region may serve strong reads from when it asked; 0 is no. */
+  grant(region: RegionName, now: number): number {
+    const state = this.#state;
+    if (state === undefined || this.#duties === undefined || this.#role?.role !== 'writer') return 0;
+    if (!this.#role.accepts || now >= this.#leaseUntil) return 0;
+    return this.#duties.grant(state, region, this.#leaseUntil - now, now);
+  }
+
+  #nextDue(): Due {
+    const state = this.#state;
+    const canReport = state === undefined || this.#fenced >= state.gcn;
+    const due =
+      this.#update === undefined ? this.#agenda.next(state, this.#watch, canReport, this.#isNew) : undefined;
+    const lease: Due = { at: this.#leaseUntil === -Infinity ? Infinity : this.#leaseUntil, why: 'lease' };
+    const duties: Due = {
+      at: state === undefined ? Infinity : (this.#duties?.nextAt(state) ?? Infinity),
+      why: 'duties',
+    };
+    return [lease, duties].reduce(earlier, due ?? { at: Infinity, why: 'soon' });
+  }
+
+  /** What this region has to say cannot wait for its next heartbeat. */
+  #wantUpdate(now: number): void {
+    const state = this.#state!;
+    const own = state.regions[this.#options.region];
+    if (own === undefined) return;
+    if (own.report === undefined || own.incarnation < this.#options.incarnation) this.#agenda.want(now);
+    const hasToLead = state.writer === this.#options.region && this.#leaseUntil <= now;
+    if (hasToLead || (this.#duties !== undefined && this.#asksForSomething(state)))
+      this.#agenda.wantAgain(now, state);
+  }
+
+  #asksForSomething(state: FailoverState): boolean {
+    if (this.#status === undefined) return false;
+    const { add, remove = [], readyFor } = this.#duties!.report(state, this.#status, undefined);
+    const canRemove = state.leaseSet.length > state.configuration.minDurability;
+    return add !== undefined || readyFor !== undefined || (remove.length > 0 && canRemove);
+  }
+
+  /** The driver's status changed in a way that matters: quiesced, caught up, unable to commit. */
+  onStatus(status: DriverStatus, now: number): void {
+    this.#status = status;
+    const state = this.#state;
+    if (state === undefined) return;
+    this.#settleRole(now);
+    this.#wantUpdate(now);
+    const isMoving =
+      state.phase === 'Graceful' &&
+      (state.writer === this.#options.region || state.target === this.#options.region);
+    if (isMoving) this.#agenda.want(now);
+  }
+
+  // ---- updates
+
+  #startUpdate(now: number, scheduled: boolean): void {
+    this.#update = { startedAt: now, scheduled: scheduled || this.#agenda.heartbeatAt <= now, tries: [] };
+    this.#agenda.updateStarted();
+    this.#port.update();
+  }
+
+  #startRead(now: number): void {
+    if (this.#agenda.startRead(now)) this.#port.read();
+  }
+
+  #endUpdate(now: number): Update {
+    const update = this.#update;
+    assert(update !== undefined, 'an answer without an update');
+    this.#update = undefined;
+    this.#agenda.updateEnded(now);
+    return update;
+  }
+
+  #nextHeartbeat(state: FailoverState, attemptMs: number, now: number): void {
+    const { intervalMs } = state.configuration.timings;
+    this.#agenda.heartbeatAt =
+      now + this.#options.policy.nextStartMs(intervalMs, attemptMs, this.#options.random());
+  }
+
+  #report(
+    found: FailoverState,
+    status: DriverStatus,
+    now: number,
+    at: string,
+    scheduled: boolean,
+  ): RegionReport {
+    const { region, incarnation, version = MACHINE_VERSION } = this.#options;
+    const isWriter = found.writer === region && this.#duties?.takeover.epoch === found.gcn;
+    const reachable = unansweredMs(found.configuration);
+    const silence = found.writer === region ? undefined : this.#watch.silence(now);
+    const wait = this.#watch.stepWait(now);
+    return {
+      type: 'region',
+      region,
+      incarnation,
+      version,
+      gcn: Math.max(1, this.#fenced),
+      at,
+      scheduled,
+      build: status.build,
+      progress: status.progress,
+      gclsn: status.gclsn,
+      canCommit: status.canCommit,
+      reaches: Object.keys(status.peers).filter((name) => status.peers[name]!.acknowledgedMsAgo < reachable),
+      ...(silence !== undefined && { silence }),
+      ...(wait !== undefined && { wait }),
+      ...(isWriter && { writer: this.#writerPart(found, status, now) }),
+      ...(this.#isStopping && { stopping: true }),
+      ...(status.signals !== undefined && { signals: status.signals }),
+      ...(this.#phase2Ms !== undefined && { phase2Ms: Math.round(this.#phase2Ms) }),
+    };
+  }
+
+  #writerPart(found: FailoverState, status: DriverStatus, now: number): WriterReport {
+    const leaseMs = now < this.#leaseUntil ? this.#leaseMs : 0;
+    return { ...this.#duties!.report(found, status, this.#quiescedIn(found, status)), leaseMs };
+  }
+
+  /** Rule 18: only when this step's quiescing has been carried out. */
+  #quiescedIn(found: FailoverState, status: DriverStatus): number | undefined {
+    const knows = found.phase === 'Graceful' && this.#state?.step === found.step;
+    const isQuiet = this.#role?.role === 'writer' && !this.#role.accepts && status.quiesced;
+    return knows && isQuiet ? found.step : undefined;
+  }
+
+  #tellPeers(state: FailoverState, done: Try | undefined): void {
+    const { gcn, writer, step } = state;
+    if (done !== undefined && done.step !== step) this.#port.hint({ hint: 'phase', gcn, step });
+    else if (done?.isRenewal === true)
+      this.#port.hint({ hint: 'beat', gcn, writer: writer!, beat: done.beat });
+    // A final report, a reader's first report after fencing: the others are waiting for it.
+    else if (state.phase !== 'Steady') this.#port.hint({ hint: 'phase', gcn, step });
+  }
+
+  // ---- lease and role
+
+  #expireLease(now: number): void {
+    if (this.#leaseUntil > now) return;
+    const wasHeld = this.#leaseUntil !== -Infinity;
+    this.#dropLease();
+    if (wasHeld) {
+      this.#port.event({ event: 'lease lost', gcn: this.#state?.gcn ?? 0 });
+      this.#settleRole(now);
+    }
+  }
+
+  /** A lease of the length that is configured; while a longer one may be held, silence is measured by that. */
+  #renew(startedAt: number, { configuration }: FailoverState): void {
+    this.#leaseMs = configuration.timings.leaseMs;
+    this.#leaseUntil = startedAt + this.#leaseMs;
+  }
+
+  #dropLease(): void {
+    this.#leaseUntil = -Infinity;
+  }
+
+  /** Turns the state into this region's role, and tells the driver if it is another than before. */
+  #settleRole(now: number): void {
+    const state = this.#state;
+    if (state === undefined || this.#isStopped) return;
+    const [action] = actionsFor(state, this.#options.region);
+    if (action === undefined) return;
+    if (action.do !== 'accept writes' && action.do !== 'quiesce writes') {
+      this.#duties = undefined;
+      this.#dropLease();
+    }
+    this.#assume(this.#roleOf(state, action, now));
+  }
+
+  #roleOf(state: FailoverState, action: Action, now: number): Role {
+    const epoch = state.gcn;
+    switch (action.do) {
+      case 'accept writes':
+        return this.#writerRole(state, action, now);
+      case 'quiesce writes':
+        return {
+          role: 'writer',
+          epoch,
+          accepts: false,
+          commitSet: this.#duties?.commitSet ?? state.leaseSet,
+        };
+      case 'follow':
+        return this.#hasUpdated
+          ? { role: 'reader', epoch, writer: action.writer }
+          : { role: 'fenced', epoch };
+      case 'build':
+        return { role: 'builder', epoch, writer: action.writer };
+      case 'leave':
+        return { role: 'gone' };
+      default:
+        return { role: 'fenced', epoch };
+    }
+  }
+
+  #writerRole(state: FailoverState, action: Extract<Action, { do: 'accept writes' }>, now: number): Role {
+    const epoch = state.gcn;
+    // Rules 2 and 3: nothing without an own update that came back; no status, no takeover.
+    if (!this.#hasUpdated || this.#status === undefined) return { role: 'fenced', epoch };
+    if (this.#duties?.takeover.epoch !== epoch) {
+      const isRestart = this.#restartedIn === epoch;
+      const by = { status: this.#status, now, isRestart, startedAt: this.#options.startedAt };
+      this.#duties = new WriterDuties(state, action, this.#watch, by);
+    }
+    this.#duties.follow(state, action, this.#status, now);
+    const mayAccept = this.#duties.mayAccept(action, now) && !this.#isQuiesced && !this.#isStopping;
+    const accepts = now < this.#leaseUntil && mayAccept;
+    return { role: 'writer', epoch, accepts, commitSet: this.#duties.commitSet };
+  }
+
+  #assume(role: Role): void {
+    if (sameRole(this.#role, role)) return;
+    this.#role = role;
+    this.#port.assume(role);
+  }
+
+  #noteStop(state: FailoverState): void {
+    const own = state.regions[this.#options.region];
+    if (!this.#isStopping || own?.stop !== this.#options.incarnation || state.writer === this.#options.region)
+      return;
+    this.#end();
+  }
+
+  #end(): void {
+    this.#isStopped = true;
+    this.#dropLease();
+    this.#port.event({ event: 'stopped' });
+  }
+}
+
+function isOlder(state: FailoverState, known: FailoverState): boolean {
+  if (state.gcn !== known.gcn) return state.gcn < known.gcn;
+  if (state.step !== known.step) return state.step < known.step;
+  return Object.keys(known.regions).some(
+    (name) => (state.regions[name]?.beat ?? Infinity) < known.regions[name]!.beat,
+  );
+}

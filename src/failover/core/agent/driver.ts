@@ -1,0 +1,69 @@
+/**
+ * What is failed over stands behind a driver (DESIGN section 4): the embedded engine, a PostgreSQL, a toy. An agent asks it
+ * how it is, tells it what to be, and knows nothing else of it. These are the words they exchange; the contract is in
+ * docs/driver.md and, as a suite that any driver can be run through, in `test/conformance/driver.ts`.
+ */
+import type { Progress, RegionName } from '../machine/index.ts';
+
+/** What this region knows of replication with another one. */
+export interface PeerStatus {
+  /** Since it last proved that it makes durable what it is sent. */
+  readonly acknowledgedMsAgo: number;
+  /** As writer: up to where the peer has the log durably, and how long it needs to have all of it if no write comes. */
+  readonly lsn: number;
+  readonly behindMs: number;
+}
+
+/** How a partition is, at the moment of asking. */
+export interface DriverStatus {
+  readonly build: 'Building' | 'Built';
+  /** The end of its durable log. */
+  readonly progress: Progress;
+  readonly gclsn: number;
+  /** Whether a write (or a durable probe) could be committed locally since the last question. */
+  readonly canCommit: boolean;
+  readonly peers: Readonly<Record<RegionName, PeerStatus>>;
+  /** As writer: no write is under way, and none is accepted. */
+  readonly quiesced: boolean;
+  /** External health signals that are up here. */
+  readonly signals?: readonly string[];
+}
+
+/**
+ * What a partition is told to be. Assuming a role again changes nothing. A role holds until the next one, with one
+ * exception: a writer accepts writes only while its lease runs.
+ *
+ *   fenced   drop leases and grants, refuse replication of epochs below this one, durably (rule 7)
+ *   reader   follow that writer: find where the histories part, undo false progress, apply its log (rule 5)
+ *   builder  the same from an empty or unusable copy
+ *   writer   write in this epoch. A commit waits for every region of the commit set (at Strong), for the log taken over too
+ *            (rule 6). `accepts: false`: take no writes and serve no strong reads yet, or any more
+ *   gone     this region is not part of the partition-set any more
+ */
+export type Role =
+  | { readonly role: 'fenced'; readonly epoch: number }
+  | { readonly role: 'reader'; readonly epoch: number; readonly writer: RegionName }
+  | { readonly role: 'builder'; readonly epoch: number; readonly writer: RegionName }
+  | {
+      readonly role: 'writer';
+      readonly epoch: number;
+      readonly accepts: boolean;
+      readonly commitSet: readonly RegionName[];
+    }
+  | { readonly role: 'gone' };
+
+export function sameRole(a: Role | undefined, b: Role): boolean {
+  if (a === undefined || a.role !== b.role) return false;
+  if (a.role === 'gone' || b.role === 'gone') return true;
+  if (a.epoch !== b.epoch) return false;
+  if (a.role === 'writer' && b.role === 'writer')
+    return a.accepts === b.accepts && sameList(a.commitSet, b.commitSet);
+  return !('writer' in a) || !('writer' in b) || a.writer === b.writer;
+}
+
+function sameList(a: readonly RegionName[], b: readonly RegionName[]): boolean {
+  return a.length === b.length && a.every((name, at) => name === b[at]);
+}
+
+/** Nearly at the tail of the log: writes may wait for such a region without being felt (rule 16). */
+export const NEAR_TAIL_MS = 200;

@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'vitest';
+import { configurationOf, statusOfDriver } from '../../../../test/failover/agent-scene.ts';
+import { type Action, type FailoverState, newState } from '../machine/index.ts';
+import { certainlyOver } from '../time.ts';
+import type { DriverStatus } from './driver.ts';
+import { WriterDuties } from './duties.ts';
+import { Watch } from './watch.ts';
+
+const LEASE = 45_000;
+const WHOLE = certainlyOver(LEASE);
+
+function reported(state: FailoverState): FailoverState {
+  const report = { progress: { epoch: 1, lsn: 10 }, gclsn: 10, reaches: ['a', 'b', 'c'] };
+  const regions = Object.fromEntries(
+    Object.entries(state.regions).map(([name, region]) => [name, { ...region, incarnation: 1, report }]),
+  );
+  return { ...state, regions };
+}
+
+function stateWith(changes: Partial<FailoverState> = {}): FailoverState {
+  return { ...reported(newState('ps', configurationOf())), ...changes };
+}
+
+type AcceptWrites = Extract<Action, { do: 'accept writes' }>;
+
+function action(state: FailoverState, changes: Partial<AcceptWrites> = {}): AcceptWrites {
+  return { do: 'accept writes', epoch: state.gcn, leaseSet: state.leaseSet, ...changes };
+}
+
+function dutiesOf(
+  state: FailoverState,
+  changes: Partial<AcceptWrites> = {},
+  by: { now?: number; isRestart?: boolean; watch?: Watch; status?: DriverStatus } = {},
+): WriterDuties {
+  const { now = 0, isRestart = false, watch = new Watch(), status = statusOfDriver('a') } = by;
+  return new WriterDuties(state, action(state, changes), watch, { status, now, isRestart, startedAt: now });
+}
+
+function without(status: DriverStatus, region: string): DriverStatus {
+  const peer = { acknowledgedMsAgo: LEASE, lsn: 0, behindMs: 60_000 };
+  return { ...status, peers: { ...status.peers, [region]: peer } };
+}
+
+const FORCED = { waitFor: { gcn: 1, writer: 'b', beat: 7 }, after: { gcn: 1, writer: 'b', beat: 7 } };
+
+describe('taking over', () => {
+  test('after a silence the commit set is the lease set, and writes begin', () => {
+    const state = stateWith({ leaseSet: ['a', 'c'] });
+    const duties = dutiesOf(state);
+    expect(duties.commitSet).toEqual(['a', 'c']);
+    expect(duties.mayAccept(action(state), 0)).toBe(true);
+  });
+
+  test('rule 12: without a silence it waits a whole lease with all regions in the commit set', () => {
+    const state = stateWith({ leaseSet: ['a', 'c'] });
+    const forced = { ...FORCED, unfenced: ['b'] };
+    const duties = dutiesOf(state, forced, { now: 1000 });
+    expect(duties.commitSet).toEqual(['a', 'b', 'c']);
+    expect(duties.mayAccept(action(state, forced), 1000 + LEASE)).toBe(false);
+    expect(duties.mayAccept(action(state, forced), 1000 + WHOLE)).toBe(true);
+    expect(duties.mayAccept(action(state), 1001)).toBe(true);
+  });
+
+  test('rule 12: the wait counts from when exactly that triple was held', () => {
+    const watch = new Watch();
+    watch.onBeat({ gcn: 1, writer: 'b', beat: 7 }, 400);
+    const state = stateWith();
+    const forced = { ...FORCED, unfenced: ['b'] };
+    const duties = dutiesOf(state, forced, { now: 20_000, watch });
+    expect(duties.takeover.oldRightsEndAt).toBe(400 + WHOLE);
+    const other = dutiesOf(
+      state,
+      { ...forced, after: { gcn: 1, writer: 'b', beat: 8 } },
+      { now: 20_000, watch },
+    );
+    expect(other.takeover.oldRightsEndAt).toBe(20_000 + WHOLE);
+  });
+
+  test('rule 13: after a restart the commit set is all regions, and nobody leaves it for a lease', () => {
+    const state = stateWith({ leaseSet: ['a', 'c'] });
+    const duties = dutiesOf(state, {}, { isRestart: true });
+    const status = without(statusOfDriver('a'), 'b');
+    duties.follow(state, action(state), status, WHOLE - 1);
+    expect(duties.commitSet).toContain('b');
+    duties.follow(state, action(state), status, WHOLE + certainlyOver(LEASE / 3));
+    expect(duties.commitSet).not.toContain('b');
+  });
+});
+
+describe('a region that stops acknowledging', () => {
+  const status = without(statusOfDriver('a'), 'b');
+
+  test('is asked out of the lease set, and leaves the commit set only when that is known (rule 17)', () => {
+    const state = stateWith();
+    const duties = dutiesOf(state);
+    expect(duties.report(state, status, undefined).remove).toEqual(['b']);
+    duties.follow(state, action(state), status, 60_000);
+    expect(duties.commitSet).toContain('b');
+    const removed = { ...state, leaseSet: ['a', 'c'] };
+    duties.follow(removed, action(removed), status, 60_000);
+    expect(duties.commitSet).toEqual(['a', 'c']);
+  });
+
+  test('rule 17: not before its read grant has certainly run out', () => {
+    const state = stateWith();
+    const duties = dutiesOf(state);
+    expect(duties.grant(state, 'b', LEASE, 50_000)).toBe(LEASE / 3);
+    const removed = { ...state, leaseSet: ['a', 'c'] };
+    const over = 50_000 + certainlyOver(LEASE / 3);
+    duties.follow(removed, action(removed), status, over - 1);
+    expect(duties.commitSet).toContain('b');
+    expect(duties.nextAt(removed)).toBe(over);
+    duties.follow(removed, action(removed), status, over);
+    expect(duties.commitSet).not.toContain('b');
+  });
+
+  test('rule 13: not while it may read under an older GCN', () => {
+    const state = stateWith({ leaseSet: ['a', 'c'] });
+    const after = { gcn: 1, writer: 'c', beat: 3 };
+    const duties = dutiesOf(stateWith(), { after, unfenced: ['b'] }, { now: 0 });
+    duties.follow(state, action(state, { after, unfenced: ['b'] }), status, WHOLE - 1);
+    expect(duties.commitSet).toContain('b');
+    duties.follow(state, action(state, { after }), status, WHOLE - 1);
+    expect(duties.commitSet).not.toContain('b');
+  });
+
+  test('rule 22: its stop mark is as good as the wait', () => {
+    const state = stateWith();
+    const duties = dutiesOf(state);
+    duties.grant(state, 'b', LEASE, 50_000);
+    const stopped = {
+      ...state,
+      leaseSet: ['a', 'c'],
+      regions: { ...state.regions, b: { ...state.regions['b']!, stop: 1 } },
+    };
+    duties.follow(stopped, action(stopped), status, 50_001);
+    expect(duties.commitSet).toEqual(['a', 'c']);
+  });
+});
+
+describe('a region that comes back (rule 16)', () => {
+  const away = stateWith({ leaseSet: ['a', 'c'] });
+
+  test('joins the commit set when nearly at the tail, and the lease set when durable up to the takeover', () => {
+    const duties = dutiesOf(
+      away,
+      {},
+      { status: statusOfDriver('a', { progress: { epoch: 1, lsn: 50 }, gclsn: 40 }) },
+    );
+    const behind = (lsn: number, behindMs: number): DriverStatus => {
+      const status = statusOfDriver('a', { progress: { epoch: 2, lsn: 60 }, gclsn: 40 });
+      return { ...status, peers: { ...status.peers, b: { acknowledgedMsAgo: 0, lsn, behindMs } } };
+    };
+    duties.follow(away, action(away), behind(10, 5000), 0);
+    expect(duties.commitSet).toEqual(['a', 'c']);
+    duties.follow(away, action(away), behind(45, 100), 0);
+    expect(duties.commitSet).toContain('b');
+    expect(duties.report(away, behind(45, 100), undefined).add).toBeUndefined();
+    expect(duties.report(away, behind(50, 100), undefined).add).toEqual(['b']);
+  });
+
+  test('rule 18: nobody joins once the writes are on their way to another region', () => {
+    const duties = dutiesOf(away);
+    const moving = { ...away, phase: 'Graceful' as const, target: 'c' };
+    duties.follow(moving, action(moving), statusOfDriver('a'), 0);
+    expect(duties.commitSet).toEqual(['a', 'c']);
+  });
+});
+
+describe('read grants (rule 15)', () => {
+  test('only for members of both sets, never longer than the lease that is left, none after the final report', () => {
+    const state = stateWith({ leaseSet: ['a', 'b'] });
+    const duties = dutiesOf(state);
+    expect(duties.grant(state, 'b', 2000, 0)).toBe(2000);
+    expect(duties.grant(state, 'c', LEASE, 0)).toBe(0);
+    expect(duties.grant({ ...state, final: { epoch: 1, lsn: 10 } }, 'b', LEASE, 0)).toBe(0);
+  });
+});

@@ -1,0 +1,198 @@
+/**
+ * The writer's commit set (rules 12 to 18): whose durable acknowledgement its commits wait for. It always contains the lease
+ * set; it is ahead of it when a region joins and behind it when one leaves. Everything here is measured on the writer's own
+ * clock, and nothing that it does not know for certain makes the set smaller.
+ */
+import {
+  type Action,
+  type Configuration,
+  type FailoverState,
+  namesOf,
+  needsLeaseSet,
+  type RegionName,
+  type WriterReport,
+} from '../machine/index.ts';
+import { certainlyOver } from '../time.ts';
+import { type DriverStatus, NEAR_TAIL_MS } from './driver.ts';
+import type { Watch } from './watch.ts';
+
+type AcceptWrites = Extract<Action, { do: 'accept writes' }>;
+
+/** A region that silently stopped acknowledging for this share of a lease is in the way. */
+const UNANSWERED_SHARE = 1 / 3;
+/** A read grant is that share of a lease long. */
+export const GRANT_SHARE = 1 / 3;
+
+export interface Takeover {
+  readonly epoch: number;
+  /** Where the log taken over ends: rule 16's bound. */
+  readonly lsn: number;
+  /** When nobody can have rights under an older GCN any more (rules 12 and 13). */
+  readonly oldRightsEndAt: number;
+  /** Rule 12: no writes before that, unless everybody has reported. */
+  readonly mustWait: boolean;
+  /** Rule 13: an earlier process of this region granted what this one does not know of. */
+  readonly isRestart: boolean;
+}
+
+export interface TakeoverBy {
+  readonly status: DriverStatus;
+  readonly now: number;
+  /** The process began its life as this epoch's writer: it knows nothing of what its predecessor granted (rule 13). */
+  readonly isRestart: boolean;
+  readonly startedAt: number;
+}
+
+export class WriterDuties {
+  readonly takeover: Takeover;
+  #commitSet: ReadonlySet<RegionName>;
+  /** Members of the commit set that have left the lease set, and when that became known. */
+  readonly #leaving = new Map<RegionName, number>();
+  /** When `follow` last looked: what was due by then has been dealt with. */
+  #followedAt = -Infinity;
+  /** When the last grant to a region was given. */
+  readonly #grantedAt = new Map<RegionName, number>();
+
+  constructor(state: FailoverState, action: AcceptWrites, watch: Watch, by: TakeoverBy) {
+    const { status, now, isRestart, startedAt } = by;
+    const wholeLease = certainlyOver(state.leaseMs);
+    const { waitFor, after } = action;
+    // From when exactly that triple was held; otherwise from receiving the state that carries it: now (rule 12).
+    const since = after === undefined ? now : (watch.heldSince(after) ?? now);
+    const restartedSince = status.progress.epoch === state.gcn ? startedAt : now;
+    this.takeover = {
+      epoch: state.gcn,
+      lsn: status.progress.lsn,
+      oldRightsEndAt: isRestart
+        ? restartedSince + wholeLease
+        : after === undefined
+          ? now
+          : since + wholeLease,
+      mustWait: waitFor !== undefined,
+      isRestart,
+    };
+    const all = waitFor !== undefined || isRestart;
+    this.#commitSet = new Set(all ? namesOf(state) : state.leaseSet);
+  }
+
+  get commitSet(): readonly RegionName[] {
+    return [...this.#commitSet];
+  }
+
+  /** Rule 12: whether writes and strong reads may begin. */
+  mayAccept(action: AcceptWrites, now: number): boolean {
+    return action.waitFor === undefined || !this.takeover.mustWait || now >= this.takeover.oldRightsEndAt;
+  }
+
+  /** When something here will change by the passing of time alone. */
+  nextAt(state: FailoverState): number {
+    const ends = [...this.#leaving.keys()].map((region) => this.#grantEndsAt(region, state));
+    const waits = this.takeover.mustWait || ends.length > 0 ? [this.takeover.oldRightsEndAt] : [];
+    return Math.min(Infinity, ...[...ends, ...waits].filter((at) => at > this.#followedAt));
+  }
+
+  /** The lease set as the last successful update returned it, and how replication stands. */
+  follow(state: FailoverState, action: AcceptWrites, status: DriverStatus, now: number): void {
+    this.#followedAt = now;
+    const next = new Set(this.#commitSet);
+    for (const region of state.leaseSet) {
+      next.add(region);
+      this.#leaving.delete(region);
+    }
+    for (const region of this.#commitSet) {
+      if (state.leaseSet.includes(region) || region === state.writer) continue;
+      if (this.#isJoining(state, region, status)) this.#leaving.delete(region);
+      else if (!this.#leaving.has(region)) this.#leaving.set(region, now);
+      if (this.#mayLeave(state, action, region, now)) {
+        next.delete(region);
+        this.#leaving.delete(region);
+      }
+    }
+    // Rule 18: pending changes are finished before the writes are quiesced, and none begins on the way there.
+    if (needsLeaseSet(state.configuration.consistency) && state.phase === 'Steady') {
+      for (const region of namesOf(state)) if (this.#isJoining(state, region, status)) next.add(region);
+    }
+    this.#commitSet = next;
+  }
+
+  /** Rule 17: the removal is known, its grant has certainly run out, and the waits of rules 12 and 13 are over. */
+  #mayLeave(state: FailoverState, action: AcceptWrites, region: RegionName, now: number): boolean {
+    if (!this.#leaving.has(region) || state.quiesce === true) return false;
+    const known = state.regions[region];
+    // Rule 22: that process asked for its last grant; it was never there for an older incarnation's.
+    if (known?.stop !== undefined && known.stop === known.incarnation) return true;
+    const isUnfenced = this.takeover.isRestart || (action.unfenced?.includes(region) ?? false);
+    if (isUnfenced && now < this.takeover.oldRightsEndAt) return false;
+    return now >= this.#grantEndsAt(region, state);
+  }
+
+  #grantEndsAt(region: RegionName, { leaseMs }: FailoverState): number {
+    const since = Math.max(
+      this.#grantedAt.get(region) ?? -Infinity,
+      this.takeover.oldRightsEndAt - certainlyOver(leaseMs),
+    );
+    return since + certainlyOver(leaseMs * GRANT_SHARE);
+  }
+
+  /** Rule 16, first half: built, fenced, acknowledging and nearly at the tail. */
+  #isJoining(state: FailoverState, region: RegionName, status: DriverStatus): boolean {
+    const known = state.regions[region];
+    const peer = status.peers[region];
+    if (known === undefined || peer === undefined || region === state.writer) return false;
+    return (
+      known.building !== true &&
+      known.leaving !== true &&
+      known.stop === undefined &&
+      known.report !== undefined &&
+      peer.acknowledgedMsAgo < unansweredMs(state.configuration) &&
+      peer.behindMs <= NEAR_TAIL_MS
+    );
+  }
+
+  /** What the writer says and asks for in its next report. */
+  report(state: FailoverState, status: DriverStatus, quiescedInStep: number | undefined): WriterReport {
+    const { configuration, leaseSet, writer } = state;
+    const limit = unansweredMs(configuration);
+    const floor = Math.max(status.gclsn, this.takeover.lsn);
+    const peers = Object.entries(status.peers);
+    const add = peers
+      .filter(([name, { lsn }]) => !leaseSet.includes(name) && this.#commitSet.has(name) && lsn >= floor)
+      .filter(([name]) => this.#isJoining(state, name, status))
+      .map(([name]) => name);
+    const remove = leaseSet.filter(
+      (name) =>
+        name !== writer &&
+        (state.regions[name]?.leaving === true ||
+          (status.peers[name]?.acknowledgedMsAgo ?? Infinity) >= limit),
+    );
+    const wanted = configuration.wanted?.consistency;
+    const isReady = wanted !== undefined && this.#holdsAll(status);
+    return {
+      commitSet: this.commitSet,
+      caughtUp: peers.filter(([, { behindMs }]) => behindMs <= NEAR_TAIL_MS).map(([name]) => name),
+      ...(add.length > 0 && { add }),
+      ...(remove.length > 0 && { remove }),
+      ...(quiescedInStep !== undefined && { quiescedInStep }),
+      ...(isReady && { readyFor: wanted }),
+    };
+  }
+
+  #holdsAll(status: DriverStatus): boolean {
+    return [...this.#commitSet].every(
+      (name) => status.peers[name] === undefined || status.peers[name].lsn >= status.progress.lsn,
+    );
+  }
+
+  /** Rule 15: for how long a region that asks now may serve strong reads; 0 is no. Counted from when it asked. */
+  grant(state: FailoverState, region: RegionName, leaseLeftMs: number, now: number): number {
+    const isMember = this.#commitSet.has(region) && state.leaseSet.includes(region);
+    if (!isMember || state.final !== undefined || state.regions[region]?.stop !== undefined) return 0;
+    const ms = Math.max(0, Math.min(state.leaseMs * GRANT_SHARE, leaseLeftMs));
+    if (ms > 0) this.#grantedAt.set(region, now);
+    return ms;
+  }
+}
+
+export function unansweredMs({ timings }: Configuration): number {
+  return timings.leaseMs * UNANSWERED_SHARE;
+}

@@ -1,0 +1,6 @@
+/** The pure part of the agent. Start at `agent.ts`. */
+export * from './agenda.ts';
+export * from './agent.ts';
+export * from './driver.ts';
+export * from './duties.ts';
+export * from './hints.ts';

@@ -1,0 +1,118 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { memoryUrls } from '../../test/caspaxos/clusters.ts';
+import { configurationFor, FailoverAgent, MemoryPartitionSet, PROFILES } from './index.ts';
+
+const REGIONS = ['west', 'east', 'north'];
+const PATIENCE_MS = 40_000;
+
+/** Three regions in this process, with real agents, a real cluster and drivers in memory. */
+class Fleet {
+  readonly data = new MemoryPartitionSet(REGIONS);
+  readonly agents = new Map<string, FailoverAgent>();
+  readonly acknowledged: string[] = [];
+  readonly #urls = memoryUrls(3);
+  #writes = 0;
+
+  async start(region: string): Promise<void> {
+    const agent = await FailoverAgent.start({
+      acceptors: this.#urls,
+      region,
+      partitionSet: 'orders',
+      driver: this.data.driver(region),
+      configuration: configurationFor(REGIONS, { timings: PROFILES.fast }),
+      sendHint: (_, hint) => {
+        for (const [other, peer] of this.agents) if (other !== region) setTimeout(() => peer.onHint(hint), 1);
+      },
+    });
+    this.agents.set(region, agent);
+  }
+
+  /** The end of a process: what it had in memory is gone. */
+  async kill(region: string): Promise<void> {
+    const agent = this.agents.get(region)!;
+    this.agents.delete(region);
+    this.data.driver(region).crash();
+    await agent.crash();
+  }
+
+  /** Writes wherever it is taken until that region takes it. Never do two take writes at one moment. */
+  async writesAt(region: string): Promise<void> {
+    const until = performance.now() + PATIENCE_MS;
+    while (performance.now() < until) {
+      const takers = [...this.agents].filter(([, agent]) => agent.mayWrite()).map(([name]) => name);
+      expect(takers.length).toBeLessThanOrEqual(1);
+      if (takers[0] !== undefined && (await this.#write(takers[0])) && takers[0] === region) return;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    throw new Error(`no write was taken in ${region}`);
+  }
+
+  async #write(region: string): Promise<boolean> {
+    this.#writes += 1;
+    const value = `w${this.#writes}`;
+    const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), 500));
+    const written = this.data.driver(region).write(value);
+    const done = written.then(
+      () => {
+        this.acknowledged.push(value);
+        return true;
+      },
+      () => false,
+    );
+    return Promise.race([done, late]);
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([...this.agents.values()].map((agent) => agent.crash()));
+  }
+}
+
+describe('agents in a real process', () => {
+  let fleet = new Fleet();
+  afterEach(async () => {
+    await fleet.end();
+    fleet = new Fleet();
+  });
+
+  test('a region dies, another takes over; it returns, and the writes go home; nothing acknowledged is lost', async () => {
+    await Promise.all(REGIONS.map((region) => fleet.start(region)));
+    await fleet.writesAt('west');
+    await fleet.kill('west');
+    await fleet.writesAt('east');
+    await fleet.start('west');
+    await fleet.writesAt('west');
+    const log = fleet.data.driver('west').log.map(({ value }) => value);
+    expect(fleet.acknowledged.filter((value) => !log.includes(value))).toEqual([]);
+    expect(fleet.agents.get('west')!.state).toMatchObject({ gcn: 3, writer: 'west' });
+  }, 120_000);
+
+  test('a planned stop moves the writes without waiting for a lease', async () => {
+    await Promise.all(REGIONS.map((region) => fleet.start(region)));
+    await fleet.writesAt('west');
+    const west = fleet.agents.get('west')!;
+    fleet.agents.delete('west');
+    await west.stop();
+    fleet.data.driver('west').crash();
+    await fleet.writesAt('east');
+    expect(fleet.agents.get('east')!.state?.raise.cause).toBe('switch');
+    const log = fleet.data.driver('east').log.map(({ value }) => value);
+    expect(fleet.acknowledged.filter((value) => !log.includes(value))).toEqual([]);
+  }, 120_000);
+
+  test('an operator switches over, and the choice is kept', async () => {
+    await Promise.all(REGIONS.map((region) => fleet.start(region)));
+    await fleet.writesAt('west');
+    await fleet.agents.get('north')!.post({ kind: 'switchover', target: 'north' }, { id: 'i1', who: 'ada' });
+    await fleet.writesAt('north');
+    expect(fleet.agents.get('north')!.state).toMatchObject({ writer: 'north', pin: 'north' });
+  }, 120_000);
+
+  test('a wish that cannot be honoured is refused with the field that is wrong', async () => {
+    await Promise.all(REGIONS.map((region) => fleet.start(region)));
+    await fleet.writesAt('west');
+    const wish = fleet.agents
+      .get('west')!
+      .post({ kind: 'switchover', target: 'mars' }, { id: 'i1', who: 'ada' });
+    await expect(wish).rejects.toMatchObject({ code: 'INTENT_REFUSED', field: 'intent.target' });
+  }, 120_000);
+});
