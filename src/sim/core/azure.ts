@@ -52,7 +52,7 @@ export const AZURE_P95_MS: readonly (readonly number[])[] = [
 
 export const SPREAD = 0.1;
 
-const P95_OVER_MEDIAN = Math.exp(1.645 * SPREAD);
+export const P95_OVER_MEDIAN = Math.exp(1.645 * SPREAD);
 
 /** The median one-way time between two regions by their place in {@link AZURE_REGIONS}. */
 export function azureOneWayMs(from: number, to: number): number {

@@ -34,6 +34,11 @@ export class EventQueue {
     return this.#inserted;
   }
 
+  /** When the next event is due; infinite when there is none. */
+  get nextTime(): number {
+    return this.#size === 0 ? Infinity : this.#times[0]!;
+  }
+
   push(time: number, kind: number, first: number, second: number, object?: unknown, other?: unknown): void {
     const slot = this.#free.pop() ?? this.#newSlot();
     this.#kinds[slot] = kind;

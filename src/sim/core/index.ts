@@ -3,3 +3,7 @@ export * from './azure.ts';
 export * from './event-queue.ts';
 export * from './latency.ts';
 export * from './random.ts';
+export * from './trace.ts';
+export * from './clock.ts';
+export * from './disk.ts';
+export * from './links.ts';

@@ -28,6 +28,15 @@ describe('latency models', () => {
     expect(mean(messages('lognormal:60,0.5'))).toBeGreaterThan(100);
   });
 
+  test.each([
+    ['fixed:20', ['20 ms']],
+    ['uniform:10-30', ['10 .. 30 ms']],
+    ['lognormal:70,0.4', ['median 70 ms', 'sigma 0.8', 'exp(0.4 x |standard normal|)']],
+    ['azure', ['19', 'P95 / 1.179 / 2', 'exp(0.1 x standard normal)']],
+  ])('%s says all that it is made of', (name, parts) => {
+    for (const part of parts) expect(latencyModel(name)!.description).toContain(part);
+  });
+
   test('azure keeps the published times: 95 % of round trips within P95', () => {
     const east = AZURE_REGIONS.indexOf('East US');
     const asia = AZURE_REGIONS.indexOf('East Asia');
@@ -45,7 +54,10 @@ describe('latency models', () => {
     expect(times.filter((ms) => ms < 1)).toHaveLength(1);
   });
 
-  test.each(['', 'wormhole', 'fixed', 'fixed:x', 'uniform:3', 'lognormal:60'])('%j is none', (name) => {
-    expect(latencyModel(name)).toBeUndefined();
-  });
+  test.each(['', 'wormhole', 'fixed', 'fixed:x', 'uniform:3', 'uniform:30-10', 'lognormal:60'])(
+    '%j is none',
+    (name) => {
+      expect(latencyModel(name)).toBeUndefined();
+    },
+  );
 });

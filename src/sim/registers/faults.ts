@@ -1,0 +1,145 @@
+/**
+ * The faults that the registers live through, and the limits within which a run is fair. What lies outside would make
+ * the library look wrong where it never promised anything:
+ *
+ * - Disks that lose what they had synced (`forget`, `roll back`, `garble`) belong to so few acceptors that quorums of both
+ *   phases are left without them. Beyond that CASPaxos has no memory to go by.
+ * - Rule 8 knows an old copy by what a process has seen of the acceptor. So with `roll back` there is one client, which
+ *   neither crashes nor opens the library anew: a second process, or a second life, may never have seen what the copy
+ *   lacks. `forget` has no such limit: the acceptors' identities stand in the configuration that the others keep.
+ * - Every set of acceptors that is ever in force can do without the damaged ones. With `roll back` the set does not change.
+ * - A cluster begins when all its acceptors are there, so it is opened before the first fault.
+ * - Clocks may be wrong in any way, but their rates keep to the bound of DESIGN section 5.
+ *
+ * All faults are over at the moment of healing; then every process is up, and all but the damaged disks are sound.
+ */
+import type { Random } from '../core/index.ts';
+import type { ScheduledFault } from '../seeded-run.ts';
+import { drawSchedule, type FaultKind, type FaultWindow } from '../swarm.ts';
+import type { RegistersConfiguration } from './configuration.ts';
+
+export const FAULT_NAMES = [
+  'loss',
+  'duplicate',
+  'straggle',
+  'cut',
+  'one-way cut',
+  'pause',
+  'crash client',
+  'crash store',
+  'crash in sync',
+  'forget',
+  'roll back',
+  'garble',
+  'clock jump',
+  'slow disk',
+  'change set',
+] as const;
+
+export type FaultName = (typeof FAULT_NAMES)[number];
+
+/** How much of the traffic straggles; its strength is how late. */
+export const STRAGGLING_SHARE = 0.2;
+
+const HOUR_MS = 3_600_000;
+
+export function acceptorName(index: number): string {
+  return `acceptor-${index}`;
+}
+
+export function clientName(index: number): string {
+  return `client-${index}`;
+}
+
+export function drawFaults(
+  configuration: RegistersConfiguration,
+  window: FaultWindow,
+  random: Random,
+): readonly ScheduledFault[] {
+  const kinds = faultKinds(configuration).filter(({ kind }) => configuration.faults.has(kind));
+  return drawSchedule(kinds, window, random);
+}
+
+function faultKinds({
+  acceptors,
+  spares,
+  clients,
+  damaged,
+}: RegistersConfiguration): readonly (FaultKind & { readonly kind: FaultName })[] {
+  const stores = Array.from({ length: acceptors + spares }, (_, at) => acceptorName(at));
+  const proposers = Array.from({ length: clients }, (_, at) => clientName(at));
+  const all = [...stores, ...proposers];
+  const losable = damaged.map((at) => acceptorName(at));
+  const kind = (
+    name: FaultName,
+    most: number,
+    [shortestMs, longestMs]: readonly [number, number],
+    targets: FaultKind['targets'],
+    strength: FaultKind['strength'] = () => 0,
+  ) => ({ kind: name, most, shortestMs, longestMs, targets, strength });
+  return [
+    kind('loss', 3, [300, 6000], someOrAll(all), share(0.05, 0.5)),
+    kind('duplicate', 3, [300, 6000], someOrAll(all), share(0.1, 0.6)),
+    kind('straggle', 3, [300, 6000], someOrAll(all), whole(50, 3000)),
+    kind('cut', 4, [100, 3000], someOf(all)),
+    kind('one-way cut', 4, [100, 3000], someOf(all)),
+    kind('pause', 4, [50, 3000], oneOf(all)),
+    kind('crash client', 6, [20, 1500], oneOf(proposers)),
+    kind('crash store', 6, [20, 2000], oneOrMore(stores)),
+    kind('crash in sync', 6, [500, 2000], oneOrMore(stores), whole(0, 300)),
+    kind('forget', 2, [20, 2000], oneOf(losable)),
+    kind('roll back', 2, [20, 2000], oneOf(losable), whole(100, 4000)),
+    kind('garble', 4, [0, 0], oneOf(losable)),
+    kind('clock jump', 3, [0, 0], oneOf(all), whole(-HOUR_MS, HOUR_MS)),
+    kind('slow disk', 3, [300, 4000], someOrAll(stores), whole(20, 400)),
+    kind('change set', 2, [0, 0], newSet(stores, acceptors, oneOf(proposers))),
+  ];
+}
+
+function oneOf(names: readonly string[]): FaultKind['targets'] {
+  return (random) => (names.length === 0 ? [] : [names[random.integer(names.length)]!]);
+}
+
+/** Some, and not all of them. */
+function someOf(names: readonly string[]): FaultKind['targets'] {
+  return (random) => {
+    const left = [...names];
+    const count = 1 + random.integer(Math.max(1, Math.floor(names.length / 2)));
+    return Array.from({ length: count }, () => left.splice(random.integer(left.length), 1)[0]!).sort();
+  };
+}
+
+/** Mostly one; sometimes all at once, as when the power goes. */
+function oneOrMore(names: readonly string[]): FaultKind['targets'] {
+  const one = oneOf(names);
+  const some = someOrAll(names);
+  return (random) => (random.uniform() < 0.5 ? one(random) : some(random));
+}
+
+function someOrAll(names: readonly string[]): FaultKind['targets'] {
+  const some = someOf(names);
+  return (random) => (random.uniform() < 0.5 ? names : some(random));
+}
+
+/** Who changes the set, and the acceptors that are to be in it: one or two new ones, mostly in the place of others. */
+function newSet(
+  stores: readonly string[],
+  acceptors: number,
+  oneClient: FaultKind['targets'],
+): FaultKind['targets'] {
+  return (random) => {
+    const kept = stores.slice(0, acceptors);
+    const added = stores.slice(acceptors, acceptors + 1 + random.integer(2));
+    const grows = added.length === 2 && random.uniform() < 0.3;
+    if (!grows) for (const _ of added) kept.splice(random.integer(kept.length), 1);
+    return [...oneClient(random), ...kept, ...added];
+  };
+}
+
+function share(low: number, high: number): FaultKind['strength'] {
+  return (random: Random) => Math.round(random.between(low, high) * 100) / 100;
+}
+
+function whole(low: number, high: number): FaultKind['strength'] {
+  return (random: Random) => Math.round(random.between(low, high));
+}

@@ -1,0 +1,78 @@
+/** The CASPaxos library under simulation: a seed in, a verdict out. */
+import { Random } from '../core/index.ts';
+import type { ScheduledFault, SeededRun, SeededSimulation } from '../seeded-run.ts';
+import { describeConfiguration, drawConfiguration } from './configuration.ts';
+import { drawFaults, FAULT_NAMES, type FaultName } from './faults.ts';
+import { meeting, type Phase, PHASES } from './phases.ts';
+import { CALM_MS, Scene } from './scene.ts';
+import type { Defect } from './store-server.ts';
+
+export { DEFECTS, type Defect } from './store-server.ts';
+
+/** A new set of acceptors is no fault, though it is drawn like one: it is something that faults meet. */
+const FAULTS = FAULT_NAMES.filter((name) => name !== 'change set');
+
+/** Pairs that are rare, because a client seldom opens the cluster, or that cannot be: see the limits in `faults.ts`. */
+function needNotMeet(fault: FaultName, phase: Phase): boolean {
+  if (phase === 'set change') return fault === 'roll back';
+  return phase === 'install' && !['loss', 'duplicate', 'straggle', 'cut', 'slow disk'].includes(fault);
+}
+
+const MUST_OCCUR: readonly string[] = [
+  'read: read',
+  'read: failed',
+  'slow read',
+  'one round trip',
+  'conflict',
+  'unavailable',
+  'reopened',
+  'forgotten',
+  'set change: done',
+  'unsynced writes lost',
+  'warning CORRUPT_RECORD',
+  ...['EMPTY', 'FOREIGN', 'BEHIND'].map((how) => `acceptor down ACCEPTOR_${how}`),
+  ...['committed', 'rejected', 'unknown'].flatMap((how) => [`change: ${how}`, `continued: ${how}`]),
+  ...FAULT_NAMES.map((fault) => `fault ${fault}`),
+  ...FAULTS.flatMap((fault) =>
+    PHASES.filter((phase) => !needNotMeet(fault, phase)).map((phase) => meeting(fault, phase)),
+  ),
+];
+
+export interface RegistersOptions {
+  /** Breaks a promise of the simulated stores, to show that the checks notice. */
+  readonly defect?: Defect;
+}
+
+export function registersSimulationWith(options: RegistersOptions = {}): SeededSimulation {
+  return {
+    name: 'registers',
+    mustOccur: MUST_OCCUR,
+    run: (seed, schedule) => runSeed(seed, schedule, options),
+  };
+}
+
+export const registersSimulation: SeededSimulation = registersSimulationWith();
+
+async function runSeed(
+  seed: number,
+  given: readonly ScheduledFault[] | undefined,
+  { defect }: RegistersOptions,
+): Promise<SeededRun> {
+  const random = new Random(seed);
+  const configuration = drawConfiguration(random);
+  const window = { fromMs: CALM_MS, untilMs: CALM_MS + configuration.chaosMs };
+  const schedule = given ?? drawFaults(configuration, window, random);
+  const scene = new Scene(seed, configuration, schedule, defect);
+  const failure = await scene.play();
+  const { world, counts } = scene;
+  return {
+    seed,
+    configuration: describeConfiguration(configuration),
+    schedule,
+    trace: world.trace.digest(),
+    events: world.events,
+    virtualMs: world.now,
+    counts: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))),
+    ...(failure && { failure }),
+  };
+}
