@@ -21,6 +21,8 @@ const common = {
   latency: flags.latency,
   intervalMs: 30_000,
   leaseMs: 45_000,
+  skewMs: 0,
+  writerDies: false,
   seed: 1,
 };
 const cases: readonly DuelCase[] = [3, 5, 7, 9].flatMap((proposers) => [

@@ -5,20 +5,8 @@
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { addSnapshot, type DuelCounts, type DuelSnapshot, newDuelCounts } from './duel.ts';
-import type { PolicyName } from '../failover/index.ts';
-
-/** One line of the experiment's table. Plain data: it travels to workers. */
-export interface DuelCase {
-  readonly policy: PolicyName;
-  readonly baseMs: number;
-  readonly proposers: number;
-  readonly acceptors: number;
-  readonly latency: string;
-  readonly intervalMs: number;
-  readonly leaseMs: number;
-  readonly seed: number;
-}
+import type { DuelCase } from './duel-case.ts';
+import { addSnapshot, type DuelCounts, type DuelSnapshot, newDuelCounts } from './duel-counts.ts';
 
 export interface DuelChunk {
   readonly duelCase: DuelCase;
@@ -28,7 +16,6 @@ export interface DuelChunk {
 
 export interface DuelResult {
   readonly duelCase: DuelCase;
-  readonly hours: number;
   readonly counts: DuelCounts;
 }
 
@@ -46,7 +33,7 @@ const CHUNK_HOURS = 50;
 export async function runDuelExperiment(options: ExperimentOptions): Promise<readonly DuelResult[]> {
   const { cases, hours, signal, onProgress } = options;
   const chunks = cases.flatMap((duelCase) => chunksOf(duelCase, hours));
-  const results = new Map(cases.map((duelCase) => [duelCase, { counts: newDuelCounts(), hours: 0 }]));
+  const results = new Map(cases.map((duelCase) => [duelCase, newDuelCounts()]));
   let next = 0;
   let done = 0;
   const work = async (): Promise<void> => {
@@ -56,9 +43,7 @@ export async function runDuelExperiment(options: ExperimentOptions): Promise<rea
         const chunk = chunks[next]!;
         next += 1;
         const snapshot = await worker.run(chunk);
-        const result = results.get(chunk.duelCase)!;
-        addSnapshot(result.counts, snapshot);
-        result.hours += chunk.hours;
+        addSnapshot(results.get(chunk.duelCase)!, snapshot);
         done += chunk.hours;
         onProgress?.(done, cases.length * hours);
       }
@@ -68,7 +53,7 @@ export async function runDuelExperiment(options: ExperimentOptions): Promise<rea
   };
   const workers = Math.min(options.workers ?? availableParallelism(), chunks.length);
   await Promise.all(Array.from({ length: workers }, work));
-  return cases.map((duelCase) => ({ duelCase, ...results.get(duelCase)! }));
+  return cases.map((duelCase) => ({ duelCase, counts: results.get(duelCase)! }));
 }
 
 function chunksOf(duelCase: DuelCase, hours: number): DuelChunk[] {

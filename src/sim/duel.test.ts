@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { namedPolicy, type PolicyName } from '../failover/index.ts';
+import { namedPolicy, type PolicyName, type SchedulingPolicy, without } from '../failover/index.ts';
 import { latencyModel } from './core/index.ts';
-import { type DuelCounts, type DuelOptions, newDuelCounts, runDuel, snapshotOf } from './duel.ts';
+import { type DuelOptions, runDuel } from './duel.ts';
+import { addSnapshot, type DuelCounts, newDuelCounts, snapshotOf } from './duel-counts.ts';
+import { percentileOf } from './duel-rate.ts';
 
 function hours(
   count: number,
-  policy: PolicyName,
+  policy: PolicyName | SchedulingPolicy,
   changes: Partial<DuelOptions> = {},
   baseMs = 100,
 ): DuelCounts {
@@ -15,11 +17,13 @@ function hours(
       {
         proposers: 9,
         acceptors: 7,
-        policy: namedPolicy(policy, baseMs),
+        policy: typeof policy === 'string' ? namedPolicy(policy, baseMs) : policy,
         latency: latencyModel('lognormal:60,0.5')!,
         intervalMs: 30_000,
         leaseMs: 45_000,
         durationMs: 3_600_000,
+        skewMs: 0,
+        writerDies: false,
         seed: 1 + hour,
         ...changes,
       },
@@ -30,13 +34,6 @@ function hours(
 }
 
 describe('dueling proposers', () => {
-  test('a seed gives the same run twice, and another seed another one', () => {
-    expect(snapshotOf(hours(2, 'initial'))).toEqual(snapshotOf(hours(2, 'initial')));
-    expect(snapshotOf(hours(1, 'initial', { seed: 8 }))).not.toEqual(
-      snapshotOf(hours(1, 'initial', { seed: 9 })),
-    );
-  });
-
   test('a lone proposer is never refused: two round trips to seven acceptors', () => {
     const counts = hours(1, 'baton', { proposers: 1, latency: latencyModel('fixed:50')! });
     expect(counts).toMatchObject({ due: 120, failures: 0, refusals: 0 });
@@ -62,4 +59,86 @@ describe('dueling proposers', () => {
     expect(counts.updates).toBe(0);
     expect(counts.failures).toBe(2 * (1 + Math.floor((3_600_000 - 45_000) / 30_000)));
   });
+});
+
+describe('the trace of an hour', () => {
+  const trace = (changes: Partial<DuelOptions> = {}, policy: PolicyName = 'initial'): string =>
+    hours(1, policy, { durationMs: 600_000, ...changes }).trace;
+
+  test.each([1, 2, 3])('is the same when seed %i runs twice, and so is all that is counted', (seed) => {
+    for (const policy of ['initial', 'adaptive', 'baton'] as const) {
+      const twice = [1, 2].map(() => snapshotOf(hours(1, policy, { seed, writerDies: true })));
+      expect(twice[0]).toEqual(twice[1]);
+      expect(twice[0]!.trace).toMatch(/^[0-9a-f]{16}$/);
+    }
+  });
+
+  test('is another one with another seed, latency, number of proposers or policy', () => {
+    const traces = [
+      trace({ seed: 8 }),
+      trace({ seed: 9 }),
+      trace({ seed: 8, latency: latencyModel('lognormal:61,0.5')! }),
+      trace({ seed: 8, proposers: 8 }),
+      trace({ seed: 8 }, 'adaptive'),
+    ];
+    expect(new Set(traces).size).toBe(traces.length);
+  });
+
+  test('is another one when a single event is different', () => {
+    // One message of thousands takes a thousandth of a millisecond longer.
+    const normal = latencyModel('lognormal:60,0.5')!;
+    let left = 500;
+    const slipped = {
+      ...normal,
+      message: (...args: Parameters<typeof normal.message>) => {
+        left -= 1;
+        return normal.message(...args) + (left === 0 ? 0.001 : 0);
+      },
+    };
+    expect(trace({ latency: slipped })).not.toBe(trace());
+    expect(left).toBeLessThan(0);
+  });
+
+  test('of several hours does not depend on who played which, nor on the order', () => {
+    const hour = (seed: number): ReturnType<typeof snapshotOf> => snapshotOf(hours(1, 'baton', { seed }));
+    const [first, second] = [newDuelCounts(), newDuelCounts()];
+    for (const seed of [1, 2, 3]) addSnapshot(first, hour(seed));
+    for (const seed of [3, 1, 2]) addSnapshot(second, hour(seed));
+    expect(first.trace).toBe(second.trace);
+    expect(first.trace).toBe(hours(3, 'baton').trace);
+  });
+});
+
+describe('a writer that dies', () => {
+  test('is noticed a lease after the first other proposer learned of its last beat', () => {
+    const counts = hours(10, 'baton', { writerDies: true });
+    expect(counts.detectionsMs).toHaveLength(10);
+    expect(counts.undetected).toBe(0);
+    for (const ms of counts.detectionsMs) expect(ms).toBeGreaterThan(45_000);
+    expect(percentileOf(counts.detectionsMs, 0.5)).toBeLessThan(55_000);
+  });
+
+  test('is noticed only at the second heartbeat by those who look at heartbeats', () => {
+    const baton = hours(10, 'baton', { writerDies: true });
+    const heartbeats = hours(10, without('baton', 'observer'), { writerDies: true });
+    const [fast, slow] = [baton, heartbeats].map((counts) => percentileOf(counts.detectionsMs, 0.5)!);
+    expect(slow! - fast!).toBeGreaterThan(10_000);
+    expect(Math.min(...heartbeats.detectionsMs)).toBeGreaterThan(59_000);
+  });
+
+  test('looking costs a few more updates and no lease', () => {
+    const baton = hours(10, 'baton', { writerDies: true });
+    const heartbeats = hours(10, without('baton', 'observer'), { writerDies: true });
+    expect(baton.updates / heartbeats.updates).toBeLessThan(1.05);
+    expect(baton.attempts / baton.updates).toBeLessThan(1.01);
+    expect(baton.failures).toBe(0);
+  });
+});
+
+test('clocks that are wrong cost those their slot who follow only their own', () => {
+  const changes = { latency: latencyModel('lognormal:150,0.5')!, skewMs: 10_000 };
+  const fastest = hours(5, 'baton', changes);
+  const own = hours(5, without('baton', 'clock'), changes);
+  expect(fastest.attempts / fastest.updates).toBeLessThan(1.05);
+  expect(own.attempts / own.updates).toBeGreaterThan(1.1);
 });

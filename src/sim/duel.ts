@@ -7,32 +7,11 @@
  * that were due were missed that way: one for a gap just over the lease, one more for every further interval, so that a
  * proposer that never succeeds again counts for every update it misses.
  */
-import {
-  AcceptorStateMachine,
-  BallotSource,
-  hybrid,
-  majority,
-  RegisterProposer,
-  sequential,
-  type LostBecause,
-} from '../caspaxos/index.ts';
-import {
-  NO_STATISTICS,
-  observe,
-  type SchedulingPolicy,
-  statisticsFor,
-  type StatisticsTable,
-  withStatistics,
-} from '../failover/index.ts';
-import {
-  Histogram,
-  type HistogramSnapshot,
-  type Phase1aMessage,
-  type Phase1bResult,
-  type Phase2aMessage,
-  type Phase2bResult,
-} from '../protocol/index.ts';
-import { EventQueue, type LatencyModel, Random } from './core/index.ts';
+import { AcceptorStateMachine, type QueryReply, type QuorumReader } from '../caspaxos/index.ts';
+import type { SchedulingPolicy } from '../failover/index.ts';
+import { combinedDigest, EventQueue, type LatencyModel, Random, TraceHash } from './core/index.ts';
+import type { DuelCounts } from './duel-counts.ts';
+import { type DuelMessage, DuelProposer, type DuelReply, type DuelValue, WRITER } from './duel-proposer.ts';
 
 export interface DuelOptions {
   readonly proposers: number;
@@ -42,53 +21,30 @@ export interface DuelOptions {
   readonly intervalMs: number;
   readonly leaseMs: number;
   readonly durationMs: number;
+  /** Every proposer's clock is wrong by up to this, either way. Only ballots can depend on that. */
+  readonly skewMs: number;
+  /** Near the end one proposer dies, and the others have to notice. */
+  readonly writerDies: boolean;
   readonly seed: number;
 }
-
-export interface DuelCounts {
-  due: number;
-  failures: number;
-  updates: number;
-  attempts: number;
-  refusals: number;
-  /** Messages to acceptors. */
-  requests: number;
-  events: number;
-  readonly commitMs: Histogram;
-}
-
-/** The counts as plain data, for another thread. */
-export type DuelSnapshot = Omit<DuelCounts, 'commitMs'> & { readonly commitMs: HistogramSnapshot };
-
-export function snapshotOf(counts: DuelCounts): DuelSnapshot {
-  return { ...counts, commitMs: counts.commitMs.snapshot() };
-}
-
-export function addSnapshot(counts: DuelCounts, { commitMs, ...numbers }: DuelSnapshot): void {
-  for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) counts[name] += numbers[name];
-  counts.commitMs.add(commitMs);
-}
-
-export function newDuelCounts(): DuelCounts {
-  return {
-    due: 0,
-    failures: 0,
-    updates: 0,
-    attempts: 0,
-    refusals: 0,
-    requests: 0,
-    events: 0,
-    commitMs: new Histogram(),
-  };
-}
-
-type Message = Phase1aMessage | Phase2aMessage<StatisticsTable>;
-type Reply = Phase1bResult<StatisticsTable> | Phase2bResult<StatisticsTable>;
 
 const AT_ACCEPTOR = 1;
 const AT_PROPOSER = 2;
 const START = 3;
 const RETRY = 4;
+const DIE = 5;
+const LOOK = 6;
+const QUERY = 7;
+const STATE = 8;
+
+/** The kinds of messages, for the trace. */
+const TYPES = { '1a': 1, '2a': 2, '1b': 3, '2b': 4, nak: 5, alarm: 6 } as const;
+
+/** What an acceptor holds, on its way back to the read that asked. */
+interface State {
+  readonly reader: QuorumReader<DuelValue>;
+  readonly reply: QueryReply<DuelValue>;
+}
 
 /** One simulated hour, added to `counts`. */
 export function runDuel(options: DuelOptions, counts: DuelCounts): void {
@@ -100,14 +56,17 @@ class Duel {
   readonly #counts: DuelCounts;
   readonly #queue = new EventQueue();
   readonly #random: Random;
+  readonly #trace: TraceHash;
   readonly #typicalMs: Float64Array;
-  readonly #acceptors: readonly AcceptorStateMachine<StatisticsTable>[];
+  readonly #acceptors: readonly AcceptorStateMachine<DuelValue>[];
   readonly #proposers: readonly DuelProposer[];
+  #silenceDeclared = false;
 
   constructor(options: DuelOptions, counts: DuelCounts) {
     this.#options = options;
     this.#counts = counts;
     this.#random = new Random(options.seed);
+    this.#trace = new TraceHash(options.seed);
     this.#typicalMs = options.latency.pairs(options.proposers, options.acceptors, this.#random);
     this.#acceptors = Array.from(
       { length: options.acceptors },
@@ -117,166 +76,127 @@ class Duel {
   }
 
   run(): void {
-    const { intervalMs, durationMs, proposers } = this.#options;
+    const { intervalMs, durationMs, proposers, writerDies } = this.#options;
+    const failedBefore = this.#counts.failures;
     for (let index = 0; index < proposers; index += 1) {
       this.#queue.push(this.#random.between(0, intervalMs), START, index, 0);
     }
+    if (writerDies) this.#queue.push(this.#timeOfDeath(), DIE, WRITER, 0);
     while (this.#queue.pop() && this.#queue.now < durationMs) this.#step();
     for (const proposer of this.#proposers) proposer.close(durationMs);
-    this.#counts.events += this.#queue.inserted - this.#queue.size;
+    if (writerDies && !this.#silenceDeclared) this.#counts.undetected += 1;
+    this.#countHour(this.#counts.failures - failedBefore);
+  }
+
+  #countHour(failures: number): void {
+    const counts = this.#counts;
+    counts.hours += 1;
+    counts.failedHours += Number(failures > 0);
+    counts.squaredFailures += failures * failures;
+    counts.events += this.#queue.inserted - this.#queue.size;
+    counts.trace = combinedDigest(counts.trace, this.#trace.digest());
   }
 
   #step(): void {
     const { kind, first, second, object, other } = this.#queue;
-    if (kind === AT_ACCEPTOR) this.#atAcceptor(first, second, object as Message);
-    else if (kind === AT_PROPOSER) this.#proposers[first]!.onReply(second, object as Message, other as Reply);
-    else if (kind === START) this.#proposers[first]!.start();
-    else this.#proposers[first]!.retry();
+    this.#traceEvent();
+    if (kind === AT_ACCEPTOR) this.#atAcceptor(first, second, object as DuelMessage);
+    else if (kind === AT_PROPOSER) {
+      this.#proposers[first]!.onReply(second, object as DuelMessage, other as DuelReply);
+    } else if (kind === START) this.#proposers[first]!.start(second);
+    else if (kind === RETRY) this.#proposers[first]!.retry();
+    else this.#stepOfDeath();
   }
 
-  #atAcceptor(proposer: number, acceptor: number, message: Message): void {
+  /** Of the hours in which a writer dies. */
+  #stepOfDeath(): void {
+    const { kind, first, second, other } = this.#queue;
+    if (kind === DIE) this.#proposers[first]!.die();
+    else if (kind === LOOK) this.#proposers[first]!.look();
+    else if (kind === QUERY) this.#answer(first, second, other as QuorumReader<DuelValue>);
+    else {
+      const { reader, reply } = other as State;
+      this.#proposers[first]!.onState(reader, reply);
+    }
+  }
+
+  #answer(proposer: number, acceptor: number, reader: QuorumReader<DuelValue>): void {
+    const { accepted, value } = this.#acceptors[acceptor]!.state;
+    const state: State = { reader, reply: { type: 'state', acceptor, accepted, value } };
+    this.#queue.push(
+      this.#queue.now + this.#delay(proposer, acceptor),
+      STATE,
+      proposer,
+      acceptor,
+      undefined,
+      state,
+    );
+  }
+
+  /** When, what, who, and of a message its kind and ballot, in two numbers: this runs millions of times a second. */
+  #traceEvent(): void {
+    const { now, kind, first, second, object, other } = this.#queue;
+    const message = object as DuelMessage | undefined;
+    const type = message === undefined ? 0 : TYPES[((other as DuelReply | undefined) ?? message).type];
+    const counter = message === undefined ? 0 : message.ballot.counter;
+    this.#trace.mix(now);
+    this.#trace.mix(kind + 16 * (type + 8 * (second + 4096 * (first + 256 * counter))));
+  }
+
+  #atAcceptor(proposer: number, acceptor: number, message: DuelMessage): void {
     const role = this.#acceptors[acceptor]!;
     const reply = message.type === '1a' ? role.onPhase1a(message) : role.onPhase2a(message);
     if (reply.type === 'nak') this.#counts.refusals += 1;
-    this.#queue.push(
-      this.#queue.now + this.#delay(proposer, acceptor),
-      AT_PROPOSER,
-      proposer,
-      acceptor,
-      message,
-      reply,
-    );
+    const at = this.#queue.now + this.#delay(proposer, acceptor);
+    this.#queue.push(at, AT_PROPOSER, proposer, acceptor, message, reply);
   }
 
   #newProposer(index: number): DuelProposer {
     return new DuelProposer(index, this.#options, this.#counts, this.#random, {
       now: () => this.#queue.now,
-      broadcast: (message) => {
-        this.#counts.requests += this.#options.acceptors;
-        for (let acceptor = 0; acceptor < this.#options.acceptors; acceptor += 1) {
-          this.#queue.push(
-            this.#queue.now + this.#delay(index, acceptor),
-            AT_ACCEPTOR,
-            index,
-            acceptor,
-            message,
-          );
-        }
-      },
-      startIn: (ms) => this.#queue.push(this.#queue.now + ms, START, index, 0),
+      broadcast: (message) => this.#broadcast(index, message),
+      startIn: (ms, plan) => this.#queue.push(this.#queue.now + ms, START, index, plan),
       retryIn: (ms) => this.#queue.push(this.#queue.now + ms, RETRY, index, 0),
+      lookIn: (ms) => this.#queue.push(this.#queue.now + ms, LOOK, index, 0),
+      query: (reader) => this.#query(index, reader),
+      declareSilence: () => this.#onSilence(),
+      watching: () => this.#options.writerDies && !this.#silenceDeclared,
     });
+  }
+
+  #broadcast(proposer: number, message: DuelMessage): void {
+    const { acceptors } = this.#options;
+    this.#counts.requests += acceptors;
+    for (let acceptor = 0; acceptor < acceptors; acceptor += 1) {
+      const at = this.#queue.now + this.#delay(proposer, acceptor);
+      this.#queue.push(at, AT_ACCEPTOR, proposer, acceptor, message);
+    }
+  }
+
+  #query(proposer: number, reader: QuorumReader<DuelValue>): void {
+    const { acceptors } = this.#options;
+    this.#counts.requests += acceptors;
+    for (let acceptor = 0; acceptor < acceptors; acceptor += 1) {
+      const at = this.#queue.now + this.#delay(proposer, acceptor);
+      this.#queue.push(at, QUERY, proposer, acceptor, undefined, reader);
+    }
   }
 
   #delay(proposer: number, acceptor: number): number {
     const typicalMs = this.#typicalMs[proposer * this.#options.acceptors + acceptor]!;
     return this.#options.latency.message(typicalMs, this.#random);
   }
-}
 
-interface DuelHost {
-  now(): number;
-  broadcast(message: Message): void;
-  startIn(ms: number): void;
-  retryIn(ms: number): void;
-}
-
-/** A region's primary as far as this experiment needs it: updates, waits, and holds a lease. */
-class DuelProposer {
-  readonly #name: string;
-  readonly #options: DuelOptions;
-  readonly #counts: DuelCounts;
-  readonly #random: Random;
-  readonly #host: DuelHost;
-  readonly #proposer: RegisterProposer<StatisticsTable>;
-  #table: StatisticsTable = {};
-  #updateStartedAt = 0;
-  #attemptStartedAt = 0;
-  #phase2StartedAt = 0;
-  /** The last successful phase 2's duration: it goes into the value with the next update. */
-  #observedMs: number | undefined;
-  #lastSuccessAt: number | undefined;
-
-  constructor(index: number, options: DuelOptions, counts: DuelCounts, random: Random, host: DuelHost) {
-    this.#name = `p${index}`;
-    this.#options = options;
-    this.#counts = counts;
-    this.#random = random;
-    this.#host = host;
-    const { policy, acceptors } = options;
-    const counter = policy.ballots === 'hybrid' ? hybrid(() => host.now() + 1) : sequential;
-    const ballots = new BallotSource({ proposer: this.#name, incarnation: 1 }, counter);
-    this.#proposer = new RegisterProposer<StatisticsTable>(
-      ballots,
-      majority(acceptors),
-      {
-        broadcast: (message) => this.#broadcast(message),
-        wait: (attempt, because) => this.#wait(attempt, because),
-        finished: () => this.#committed(),
-      },
-      { prepareAhead: false, giveUp: policy.giveUp },
-    );
+  /** Some moment of an interval that leaves the others two leases and two heartbeats. */
+  #timeOfDeath(): number {
+    const { intervalMs, leaseMs, durationMs } = this.#options;
+    return Math.max(0, durationMs - 2 * leaseMs - 2 * intervalMs - this.#random.between(0, intervalMs));
   }
 
-  start(): void {
-    this.#updateStartedAt = this.#host.now();
-    this.#proposer.start((current) => this.#edit(current));
-  }
-
-  retry(): void {
-    this.#proposer.retry();
-  }
-
-  onReply(acceptor: number, message: Message, reply: Reply): void {
-    this.#proposer.onReply(acceptor, message, reply);
-  }
-
-  close(endMs: number): void {
-    const { durationMs, intervalMs } = this.#options;
-    this.#counts.due += Math.round(durationMs / intervalMs);
-    this.#noteGap(endMs);
-  }
-
-  #edit(current: StatisticsTable | undefined): StatisticsTable {
-    const { policy } = this.#options;
-    const table = current ?? {};
-    if (this.#observedMs === undefined || policy.statistics === 'none') return { ...table };
-    const statistics = observe(statisticsFor(policy, table, this.#name), this.#observedMs);
-    return withStatistics(policy, table, this.#name, statistics);
-  }
-
-  #broadcast(message: Message): void {
-    if (message.type === '1a') {
-      this.#attemptStartedAt = this.#host.now();
-      this.#counts.attempts += 1;
-    } else {
-      this.#phase2StartedAt = this.#host.now();
-      this.#table = message.value;
-    }
-    this.#host.broadcast(message);
-  }
-
-  #wait(attempt: number, _because: LostBecause): void {
-    const { policy } = this.#options;
-    const statistics =
-      policy.statistics === 'none' ? NO_STATISTICS : statisticsFor(policy, this.#table, this.#name);
-    this.#host.retryIn(policy.nakDelayMs(attempt, statistics, this.#random.uniform()));
-  }
-
-  #committed(): void {
-    const now = this.#host.now();
-    this.#counts.updates += 1;
-    this.#counts.commitMs.record(now - this.#updateStartedAt);
-    this.#observedMs = now - this.#phase2StartedAt;
-    this.#noteGap(now);
-    this.#lastSuccessAt = now;
-    const { policy, intervalMs } = this.#options;
-    this.#host.startIn(policy.nextStartMs(intervalMs, now - this.#attemptStartedAt, this.#random.uniform()));
-  }
-
-  #noteGap(now: number): void {
-    const { leaseMs, intervalMs } = this.#options;
-    const gap = now - (this.#lastSuccessAt ?? 0);
-    if (gap >= leaseMs) this.#counts.failures += 1 + Math.floor((gap - leaseMs) / intervalMs);
+  #onSilence(): void {
+    const writer = this.#proposers[WRITER]!;
+    if (!writer.dead || this.#silenceDeclared) return;
+    this.#silenceDeclared = true;
+    this.#counts.detectionsMs.push(this.#queue.now - writer.lastSuccessAt);
   }
 }

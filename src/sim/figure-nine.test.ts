@@ -26,3 +26,12 @@ test('the bars say it to a terminal', () => {
   expect(lengths.slice(2)).toEqual([0, 0]);
   expect(lines[1]).toMatch(/^ {3}9 initial +█+ 3\.33 %$/);
 });
+
+test('labels do not cover each other where lines end at the same height', () => {
+  const flat = ['initial', 'adaptive', 'baton'].map((policy) => ({ policy, proposers: 9, failureRate: 0 }));
+  const labels = [...figureNine(flat).matchAll(/y="(?<y>-?\d+)" text-anchor="start"/g)];
+  const heights = labels.map((match) => Number(match.groups!['y']));
+  expect(heights).toHaveLength(3);
+  expect(heights[0]! - heights[1]!).toBeGreaterThanOrEqual(15);
+  expect(heights[1]! - heights[2]!).toBeGreaterThanOrEqual(15);
+});

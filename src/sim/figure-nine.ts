@@ -10,14 +10,16 @@ export interface FigurePoint {
   readonly failureRate: number;
 }
 
-const WIDTH = 640;
+const WIDTH = 700;
 const HEIGHT = 360;
 const LEFT = 72;
-const RIGHT = 150;
+const RIGHT = 200;
 const TOP = 24;
 const BOTTOM = 48;
 /** The lowest rate that the scale shows: 0.0001 %. */
 const LOWEST = 1e-6;
+/** Labels at the lines' ends stand at least this far apart. */
+const LABEL_GAP = 15;
 const COLOURS = ['#c0392b', '#e08e0b', '#1f7a8c', '#5b3f8c', '#3a7d44'];
 
 export function figureNine(points: readonly FigurePoint[]): string {
@@ -27,12 +29,11 @@ export function figureNine(points: readonly FigurePoint[]): string {
     const share = counts.length === 1 ? 0.5 : counts.indexOf(proposers) / (counts.length - 1);
     return LEFT + share * (WIDTH - LEFT - RIGHT);
   };
-  const lines = policies.map((policy, index) => {
-    const own = points
-      .filter((point) => point.policy === policy)
-      .toSorted((a, b) => a.proposers - b.proposers);
-    return line(policy, own, index, x);
-  });
+  const lines = policies.map((policy) =>
+    points.filter((point) => point.policy === policy).toSorted((a, b) => a.proposers - b.proposers),
+  );
+  const labels = labelHeights(lines.map((own) => y(own.at(-1)!.failureRate)));
+  const drawn = lines.map((own, index) => line(own, COLOURS[index % COLOURS.length]!, labels[index]!, x));
   const ticks = counts.map((count) => text(x(count), HEIGHT - BOTTOM + 20, `${count}`, 'middle'));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" role="img">`,
@@ -41,7 +42,7 @@ export function figureNine(points: readonly FigurePoint[]): string {
     ...grid(),
     ...ticks,
     text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, 'proposers', 'middle'),
-    ...lines,
+    ...drawn,
     '</svg>',
     '',
   ].join('\n');
@@ -50,39 +51,44 @@ export function figureNine(points: readonly FigurePoint[]): string {
 /** One bar for each point, as long as the logarithm of its rate. */
 export function terminalBars(points: readonly FigurePoint[]): string {
   const widest = 40;
+  const nameWidth = Math.max(10, ...points.map(({ policy }) => policy.length));
   return points
     .map(({ policy, proposers, failureRate }) => {
       const bar = '█'.repeat(Math.round(heightOf(failureRate) * widest));
-      return `${`${proposers}`.padStart(4)} ${policy.padEnd(10)} ${bar} ${percent(failureRate)}`;
+      return `${`${proposers}`.padStart(4)} ${policy.padEnd(nameWidth)} ${bar} ${percent(failureRate)}`;
     })
     .join('\n');
 }
 
 function line(
-  policy: string,
   points: readonly FigurePoint[],
-  index: number,
+  colour: string,
+  labelAt: number,
   x: (proposers: number) => number,
 ): string {
-  const colour = COLOURS[index % COLOURS.length]!;
   const path = points.map((point) => `${x(point.proposers)},${y(point.failureRate)}`).join(' ');
   const dots = points.map((point) => {
-    const tip = `${policy}, ${point.proposers} proposers: ${percent(point.failureRate)}`;
+    const tip = `${point.policy}, ${point.proposers} proposers: ${percent(point.failureRate)}`;
     return `<circle cx="${x(point.proposers)}" cy="${y(point.failureRate)}" r="4" fill="${colour}"><title>${tip}</title></circle>`;
   });
   const last = points.at(-1)!;
-  const label = text(
-    x(last.proposers) + 10,
-    y(last.failureRate) + 4 - 14 * Number(last.failureRate === 0) * index,
-    `${policy} ${percent(last.failureRate)}`,
-    'start',
-    colour,
-  );
+  const label = `${last.policy} ${percent(last.failureRate)}`;
   return [
     `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2"/>`,
     ...dots,
-    label,
+    text(x(last.proposers) + 10, labelAt + 4, label, 'start', colour),
   ].join('\n');
+}
+
+/** Where the labels stand: at their lines' ends, moved up where the one below would be covered. */
+function labelHeights(ends: readonly number[]): readonly number[] {
+  const heights = [...ends];
+  let below = Infinity;
+  for (const index of ends.map((_, at) => at).toSorted((a, b) => ends[b]! - ends[a]!)) {
+    heights[index] = Math.min(ends[index]!, below - LABEL_GAP);
+    below = heights[index];
+  }
+  return heights;
 }
 
 function grid(): string[] {
