@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { SimHost } from '../../test/failover/sim-host.ts';
 import { SuspensionWatch } from './suspension.ts';
 
-function watched(): { host: SimHost; noticed: () => number } {
+function watched(): { host: SimHost; watch: SuspensionWatch; noticed: () => number } {
   const host = new SimHost();
   let times = 0;
-  new SuspensionWatch(host, 1000, () => {
+  const watch = new SuspensionWatch(host, 1000, () => {
     times += 1;
   });
-  return { host, noticed: () => times };
+  return { host, watch, noticed: () => times };
 }
 
 describe('a process that stood still', () => {
@@ -32,5 +32,13 @@ describe('a process that stood still', () => {
     host.wallOffset += 3_600_000;
     host.run(20_000);
     expect(noticed()).toBe(1);
+  });
+
+  test('is not looked for any more once the watch is closed', () => {
+    const { host, watch, noticed } = watched();
+    watch.close();
+    host.stall(60_000);
+    host.run(120_000);
+    expect(noticed()).toBe(0);
   });
 });

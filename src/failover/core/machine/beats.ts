@@ -87,6 +87,11 @@ function onWriterBeat(state: FailoverState, report: RegionReport): FailoverState
   return damping.wait === 0 ? next : { ...next, damping: { ...damping, wait: damping.wait - 1 } };
 }
 
+/** The update that makes a region the writer may be its own, and gives it a lease as configured: one that was lengthened too. */
+export function grantedLeaseMs({ leaseMs, configuration }: FailoverState): number {
+  return Math.max(leaseMs, configuration.timings.leaseMs);
+}
+
 /**
  * A lease that was shortened is waited for in its old length as long as somebody may hold one of that: the writer, whose
  * answer to this update may be lost; or, from an older writer, a region that has not fenced itself yet.

@@ -3,7 +3,7 @@
  * itself and reported under the GCN in force. It waits a settling time for better ones, less when everybody who can be
  * expected has reported; and it never waits for a quorum of regions, because the lease set makes any member safe.
  */
-import { reachOf } from './beats.ts';
+import { grantedLeaseMs, reachOf } from './beats.ts';
 import { hasSignal, needsLeaseSet } from './configuration.ts';
 import { certainlyOver } from '../time.ts';
 import { remember } from './history.ts';
@@ -112,6 +112,7 @@ function enthrone(state: FailoverState, chosen: RegionName, report: RegionReport
     writer: chosen,
     phase: 'Steady',
     step: state.step + 1,
+    leaseMs: grantedLeaseMs(state),
     leaseSet,
     damping: { ...state.damping, vain: isVain ? state.damping.vain + 1 : state.damping.vain },
     regions: withFreshCount(state.regions, chosen),

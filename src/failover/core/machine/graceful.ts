@@ -11,7 +11,7 @@
  *
  * A writer that falls silent meanwhile is rule 4's matter, as always: the timeout alone never raises the GCN (rule 20).
  */
-import { isNewIncarnation, MISSED_BEATS, reachOf, renews } from './beats.ts';
+import { grantedLeaseMs, isNewIncarnation, MISSED_BEATS, reachOf, renews } from './beats.ts';
 import { allowsFailback, hasSignal, needsLeaseSet } from './configuration.ts';
 import { type HistoryEntry, remember } from './history.ts';
 import { close } from './intent-list.ts';
@@ -154,6 +154,7 @@ export function switchOver(state: FailoverState, report: RegionReport): Failover
     writer: target,
     phase: 'Steady',
     step: state.step + 1,
+    leaseMs: grantedLeaseMs(state),
     raise: { cause: 'switch', gcn, writer, beat: state.regions[writer]!.beat, lsn: final.lsn },
     damping: { ...state.damping, failures: 0, wait: 0, vain: 0 },
     // An operator's choice is not undone by the next failback.
