@@ -1,5 +1,5 @@
 /** Defects of the pure part of CASPaxos: ballots, roles, quorums, the proposer and what a change knows of itself. */
-import type { Mutant } from './mutant.ts';
+import { type Mutant, rare } from './mutant.ts';
 
 const CORE = 'src/caspaxos/core';
 
@@ -12,6 +12,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: '  if (a.incarnation !== b.incarnation) return a.incarnation < b.incarnation ? -1 : 1;\n',
     replace: '',
     tests: ['src/protocol/ballot.test.ts'],
+    simulated: true,
   },
   {
     id: 'ballots-follow-the-clock-back',
@@ -21,6 +22,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'Math.max(floor + 1, Math.floor(nowMs()))',
     replace: 'Math.floor(nowMs())',
     tests: ['src/caspaxos/rules/rule-01.test.ts'],
+    simulated: true,
   },
   {
     id: 'ballots-ignore-what-they-see',
@@ -30,6 +32,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'if (ballot.counter > this.#floor) this.#floor = ballot.counter;',
     replace: 'void ballot;',
     tests: ['src/caspaxos/core/ballots.test.ts'],
+    simulated: true,
   },
   {
     id: 'prepared-ballot-used-twice',
@@ -39,6 +42,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: '    this.#prepared = undefined;\n    if (prepared === undefined) this.#startPhase1();',
     replace: '    if (prepared === undefined) this.#startPhase1();',
     tests: ['src/caspaxos/rules/rule-02.test.ts'],
+    simulated: true,
   },
   {
     id: 'cancelled-ballot-prepared-late',
@@ -48,6 +52,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: "    if (result.outcome !== 'committed') {",
     replace: "    if (result.outcome === 'rejected') {",
     tests: ['src/caspaxos/rules/rule-02.test.ts'],
+    simulated: 'it breaks a rule of caution: promises that come late are sound all the same',
   },
   {
     id: 'editor-throws-in-phase-1',
@@ -57,6 +62,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: "    this.#phase = '2';\n    const value = valueEditor(this.#value);",
     replace: "    const value = valueEditor(this.#value);\n    this.#phase = '2';",
     tests: ['src/caspaxos/core/transcripts.test.ts'],
+    simulated: 'the editor that the library runs never throws',
   },
   {
     id: 'ballot-kept-for-the-retry',
@@ -66,6 +72,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'this.#begin(this.#ballots.next());',
     replace: 'this.#begin(this.#ballot.counter > 0 ? this.#ballot : this.#ballots.next());',
     tests: ['src/caspaxos/rules/rule-02.test.ts'],
+    simulated: true,
   },
   {
     id: 'promise-given-but-not-kept',
@@ -75,6 +82,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'promised: message.next ?? message.ballot,',
     replace: 'promised: message.ballot,',
     tests: ['src/caspaxos/core/acceptor.test.ts'],
+    simulated: true,
   },
   {
     id: 'promise-repeated-after-another',
@@ -84,6 +92,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'message.next !== undefined && sameBallot(message.next, promised)',
     replace: 'message.next !== undefined',
     tests: ['src/caspaxos/core/acceptor.test.ts'],
+    simulated: 'it costs an attempt: the acceptor refuses that ballot all the same',
   },
   {
     id: 'other-value-acknowledged',
@@ -93,6 +102,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'if (!this.#sameValue(message.value, value as V)) {',
     replace: 'if (!this.#sameValue(value as V, value as V)) {',
     tests: ['src/caspaxos/core/acceptor.test.ts'],
+    simulated: 'shows only beside a second defect: nobody sends two values under one ballot',
   },
   {
     id: 'lost-accept-counts-as-refused',
@@ -102,6 +112,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'this.#refused !== everyone(this.#quorum.size)) this.#uncertain = true;',
     replace: 'this.#refused !== everyone(this.#quorum.size)) this.#uncertain = false;',
     tests: ['src/caspaxos/rules/rule-04.test.ts'],
+    simulated: true,
   },
   {
     id: 'cancelled-is-always-rejected',
@@ -111,6 +122,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: "outcome: this.uncertain ? 'unknown' : 'rejected' });\n  }\n\n  /** `message`",
     replace: "outcome: this.#uncertain ? 'unknown' : 'rejected' });\n  }\n\n  /** `message`",
     tests: ['src/caspaxos/core/transcripts.test.ts'],
+    simulated: true,
   },
   {
     id: 'retry-without-looking',
@@ -120,6 +132,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'if (uncertain || this.#proposed !== undefined) {',
     replace: 'if (uncertain && this.#proposed === null) {',
     tests: ['src/caspaxos/rules/rule-04.test.ts'],
+    simulated: true,
   },
   {
     id: 'forgotten-is-not-applied',
@@ -129,6 +142,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'envelope.floor <= sinceVersion',
     replace: 'envelope.floor >= 0',
     tests: ['src/caspaxos/rules/rule-04.test.ts'],
+    simulated: true,
   },
   {
     id: 'first-look-believed',
@@ -138,6 +152,9 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'this.#since = Math.min(this.#since ?? Infinity, envelope.version);',
     replace: 'this.#since ??= envelope.version;',
     tests: ['src/caspaxos/core/change.test.ts'],
+    simulated: rare(
+      'a first look at a value that never came to be, and then more than sixteen other processes',
+    ),
   },
   {
     id: 'disagreement-overlooked',
@@ -147,6 +164,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'if (this.#promises !== 0 && order !== 0) this.#agreed = false;',
     replace: '',
     tests: ['src/caspaxos/rules/rule-05.test.ts'],
+    simulated: true,
   },
   {
     id: 'agreement-of-a-small-quorum',
@@ -156,6 +174,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'system.isPhase1Quorum(mask) && (isZeroBallot(ballot) || system.isPhase2Quorum(mask))',
     replace: 'system.isPhase1Quorum(mask) && ballot.counter >= 0',
     tests: ['src/caspaxos/core/reader.test.ts'],
+    simulated: true,
   },
   {
     id: 'agreement-by-value',
@@ -165,6 +184,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'sameBallot(group.ballot, reply.accepted)',
     replace: '(sameBallot(group.ballot, reply.accepted) || group.value === reply.value)',
     tests: ['src/caspaxos/core/reader.test.ts'],
+    simulated: rare('three half-done ballots at once, two of them with the same value'),
   },
   {
     id: 'limbo-not-buried',
@@ -174,6 +194,9 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'this.#changed || this.#uncertain || (this.#force',
     replace: 'this.#changed || (this.#force',
     tests: ['src/caspaxos/core/transcripts.test.ts'],
+    simulated: rare(
+      'an attempt on a value that never came to be, then a refusal, then somebody who finds the attempt',
+    ),
   },
   {
     id: 'ballots-added-up',
@@ -183,6 +206,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: '(order === 0 ? this.#state.acknowledged : 0)',
     replace: 'this.#state.acknowledged',
     tests: ['src/caspaxos/rules/rule-06.test.ts'],
+    simulated: true,
   },
   {
     id: 'learns-from-a-phase-1-quorum',
@@ -192,6 +216,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'this.#quorum.isPhase2Quorum(acknowledged)',
     replace: 'this.#quorum.isPhase1Quorum(acknowledged)',
     tests: ['src/caspaxos/rules/rule-06.test.ts'],
+    simulated: true,
   },
   {
     id: 'quorums-that-need-not-meet',
@@ -201,6 +226,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'assert(phase1 + phase2 > size,',
     replace: 'assert(phase1 + phase2 >= size,',
     tests: ['src/caspaxos/core/quorum.test.ts'],
+    simulated: 'a check of what a user asks for, not of what happens',
   },
   {
     id: 'older-value-wins',
@@ -210,6 +236,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'if (order > 0 || this.#promises === 0) {',
     replace: 'if (this.#promises === 0) {',
     tests: ['src/caspaxos/core/safety.property.test.ts'],
+    simulated: true,
   },
   {
     id: 'record-takes-older-sets',
@@ -219,6 +246,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'if (request.set < record.set)',
     replace: 'if (request.set < record.set - 1e9)',
     tests: ['src/caspaxos/core/record.test.ts'],
+    simulated: true,
   },
   {
     id: 'one-set-in-force',
@@ -228,5 +256,157 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: ': both(current, quorumsOfSet(configuration.previous, members));',
     replace: ': current;',
     tests: ['src/caspaxos/core/configuration.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'accepts-below-its-promise',
+    rule: 0,
+    what: 'an acceptor accepts a ballot lower than the one it promised',
+    file: `${CORE}/acceptor.ts`,
+    find: 'if (compareBallots(message.ballot, promised) < 0) return this.#nak(message.ballot);\n',
+    replace: '',
+    tests: ['src/caspaxos/core/acceptor.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'promises-below-its-promise',
+    rule: 0,
+    what: 'an acceptor promises a ballot lower than the one it promised',
+    file: `${CORE}/acceptor.ts`,
+    find: 'if (order < 0) return this.#nak(message.ballot);',
+    replace: '',
+    tests: ['src/caspaxos/core/acceptor.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'promise-not-kept',
+    rule: 0,
+    what: 'an acceptor promises and does not remember it',
+    file: `${CORE}/acceptor.ts`,
+    find: 'if (order > 0) this.#state = { promised: message.ballot, accepted, value };',
+    replace: '',
+    tests: ['src/caspaxos/core/acceptor.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'promise-without-what-was-accepted',
+    rule: 0,
+    what: 'a promise does not tell what was accepted before',
+    file: `${CORE}/acceptor.ts`,
+    find: "return { type: '1b', acceptor: this.#index, ballot: message.ballot, accepted, value };",
+    replace:
+      "return { type: '1b', acceptor: this.#index, ballot: message.ballot, accepted: BALLOT_ZERO, value: undefined };",
+    tests: ['src/caspaxos/core/transcripts.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'ballot-made-twice',
+    rule: 1,
+    what: 'a source of ballots does not remember the one it made last',
+    file: `${CORE}/ballots.ts`,
+    find: '    this.#floor = counter;\n',
+    replace: '',
+    tests: ['src/caspaxos/core/ballots.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'one-refusal-rules-it-out',
+    rule: 4,
+    what: 'an attempt that one acceptor refused counts as refused by all',
+    file: `${CORE}/proposer.ts`,
+    find: "if (this.#phase === '2' && this.#refused !== everyone(this.#quorum.size)) this.#uncertain = true;",
+    replace: "if (this.#phase === '2' && this.#refused === 0) this.#uncertain = true;",
+    tests: ['src/caspaxos/core/transcripts.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'result-of-another-attempt',
+    rule: 4,
+    what: 'a change that finds an earlier attempt of its own reports what the last one would have made',
+    file: `${CORE}/change.ts`,
+    find: 'while (proposed !== undefined && proposed.attempt !== attempt) proposed = proposed.before;',
+    replace: 'if (proposed !== undefined && attempt > this.#attempt) proposed = proposed.before;',
+    tests: ['test/mutants/own-work.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'attempt-of-another-continuer',
+    rule: 4,
+    what: 'of two who continue one operation, one takes the attempt of the other for its own',
+    file: `${CORE}/change.ts`,
+    find: "if (this.#isContinued && !isMine) return { type: 'applied before', version };",
+    replace: 'void isMine;',
+    tests: ['src/caspaxos/core/change.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'forgotten-is-applied-again',
+    rule: 4,
+    what: 'an operation that can no longer be traced is applied',
+    file: `${CORE}/change.ts`,
+    find: "if (traced.found === 'forgotten' && uncertain) {",
+    replace: "if (traced.found === 'forgotten' && uncertain && this.#attempt < 0) {",
+    tests: ['src/caspaxos/core/change.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'operations-of-others-dropped',
+    rule: 4,
+    what: "a change pushes the other proposers' operations out of the value and does not say so",
+    file: `${CORE}/envelope.ts`,
+    find: 'const operations = envelope.operations.filter(({ origin }) => origin !== operation.origin);',
+    replace: 'const operations: OperationEntry[] = [];',
+    tests: ['src/caspaxos/core/envelope.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'floor-not-raised',
+    rule: 4,
+    what: 'an operation is pushed out of the list and the list does not say how far back it reaches',
+    file: `${CORE}/envelope.ts`,
+    find: 'floor = Math.max(floor, operations.shift()!.version);',
+    replace: 'floor = Math.min(floor, operations.shift()!.version);',
+    tests: ['src/caspaxos/core/envelope.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'later-operation-overlooked',
+    rule: 4,
+    what: 'an operation counts as not applied though a later one of its process is there',
+    file: `${CORE}/envelope.ts`,
+    find: "if (entry.sequence > operation.sequence) return { found: 'forgotten' };",
+    replace: "if (entry.sequence > operation.sequence) return { found: 'not applied' };",
+    tests: ['src/caspaxos/core/envelope.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'empty-limbo-not-buried',
+    rule: 5,
+    what: 'a retry that leaves a register empty does not bury its lost attempt',
+    file: `${CORE}/change.ts`,
+    find: 'return edited === undefined && uncertain ? encodeEnvelope(EMPTY_ENVELOPE) : edited;',
+    replace: 'return edited;',
+    tests: ['src/caspaxos/core/change.test.ts'],
+    simulated: rare('the same as limbo-not-buried, on a register that was never written'),
+  },
+  {
+    id: 'old-answers-counted',
+    rule: 6,
+    what: 'answers to an earlier message count for the present one',
+    file: `${CORE}/proposer.ts`,
+    find: '    if (message !== this.#message) return;\n',
+    replace: '',
+    tests: ['src/caspaxos/rules/rule-02.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'delete-without-a-tombstone',
+    rule: 9,
+    what: 'a deleted register forgets its version and its operations',
+    file: `${CORE}/change.ts`,
+    find: 'return encodeEnvelope(next);',
+    replace: 'return encodeEnvelope(edited === undefined ? EMPTY_ENVELOPE : next);',
+    tests: ['src/caspaxos/cluster.test.ts'],
+    simulated: true,
   },
 ];

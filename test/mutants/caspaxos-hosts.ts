@@ -1,5 +1,5 @@
 /** Defects of what stands around the pure part: registers, batches, stores, the acceptor service, the change of the set. */
-import type { Mutant } from './mutant.ts';
+import { COSTS_ONLY, type Mutant, rare, THE_SERVICE } from './mutant.ts';
 
 const ROOM = 'src/caspaxos';
 
@@ -12,6 +12,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'incarnation: 1 + host.randomInteger(2 ** 48 - 2)',
     replace: 'incarnation: 1',
     tests: ['src/caspaxos/rules/rule-01.test.ts'],
+    simulated: true,
   },
   {
     id: 'disk-answers-early',
@@ -21,6 +22,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'if (changed.size > 0) await this.#persist(',
     replace: 'if (changed.size > 0) void this.#persist(',
     tests: ['src/caspaxos/rules/rule-03.test.ts'],
+    simulated: THE_SERVICE,
   },
   {
     id: 'disk-goes-on-after-a-failure',
@@ -31,6 +33,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     replace:
       '        for (const waiting of batch) waiting.reject(this.#broken);\n        this.#broken = undefined;',
     tests: ['src/caspaxos/rules/rule-03.test.ts'],
+    simulated: THE_SERVICE,
   },
   {
     id: 'journal-takes-torn-records',
@@ -40,6 +43,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'salt) !== content.readUInt32LE(at + 8)) return undefined;',
     replace: 'salt) === content.readUInt32LE(at + 8) + 0.5) return undefined;',
     tests: ['src/caspaxos/service/journal.test.ts'],
+    simulated: THE_SERVICE,
   },
   {
     id: 'journal-overlooks-a-gap',
@@ -49,6 +53,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'if (sequence !== checkpoint + 1 + at) throw',
     replace: 'if (sequence < checkpoint) throw',
     tests: ['src/caspaxos/service/journal.test.ts'],
+    simulated: THE_SERVICE,
   },
   {
     id: 'retried-operation-is-fresh',
@@ -58,6 +63,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'uncertain: retryOf !== undefined,',
     replace: 'uncertain: false,',
     tests: ['src/caspaxos/rules/rule-04.test.ts'],
+    simulated: true,
   },
   {
     id: 'conflict-taken-for-failure',
@@ -67,6 +73,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: "if (result.result === 'conflict') {",
     replace: "if (result.result !== 'conflict' && result.result !== 'failed') {",
     tests: ['src/caspaxos/rules/rule-07.test.ts'],
+    simulated: 'it costs attempts: what failed is tried again',
   },
   {
     id: 'conflict-without-reading-again',
@@ -76,6 +83,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: '      this.#markStale(work.key);\n      if (result.result ===',
     replace: '      if (result.result ===',
     tests: ['src/caspaxos/rules/rule-07.test.ts'],
+    simulated: true,
   },
   {
     id: 'conflict-taken-for-success',
@@ -85,6 +93,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: "if (result.result === 'written') {\n        this.#remember(work.key, { record, version: result.version });",
     replace: "if (result.result !== 'failed') {",
     tests: ['src/caspaxos/stores/memory.test.ts'],
+    simulated: true,
   },
   {
     id: 'anybody-is-welcome',
@@ -94,6 +103,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'this.#expectedId ??= identity.id;',
     replace: 'this.#expectedId = identity.id;',
     tests: ['src/caspaxos/rules/rule-08.test.ts'],
+    simulated: true,
   },
   {
     id: 'old-copy-believed',
@@ -103,6 +113,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'if (seen === undefined || !isBehind(record, seen)) return;',
     replace: 'if (seen === undefined || !isBehind(record, seen) || seen) return;',
     tests: ['src/caspaxos/rules/rule-08.test.ts'],
+    simulated: rare('an old copy of the only reachable acceptor that had the last value'),
   },
   {
     id: 'lost-store-asked-again',
@@ -112,6 +123,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'if (this.#lost !== undefined) throw this.#lost;',
     replace: '',
     tests: ['src/caspaxos/stores/memory.test.ts'],
+    simulated: 'what was found lost is found lost again: it costs a question',
   },
   {
     id: 'service-sequence-ignored',
@@ -121,6 +133,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'sequence < this.#sequence)',
     replace: 'sequence < 0)',
     tests: ['src/caspaxos/rules/rule-08.test.ts'],
+    simulated: THE_SERVICE,
   },
   {
     id: 'service-takes-older-sets',
@@ -130,6 +143,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: "if (request.set < set) return { type: 'stale-set', acceptor: index, set };",
     replace: '',
     tests: ['src/caspaxos/acceptors.test.ts'],
+    simulated: THE_SERVICE,
   },
   {
     id: 'store-does-not-look-at-the-set',
@@ -139,6 +153,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'if (requests[at]!.set >= set) continue;',
     replace: 'if (requests[at]!.set >= 0) continue;',
     tests: ['src/caspaxos/rules/rule-09.test.ts'],
+    simulated: rare('a register created in the very moment in which the set changes'),
   },
   {
     id: 'registers-not-rewritten',
@@ -148,6 +163,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: '  await inParallel([...keys], REWRITES_AT_ONCE, rewrite);\n',
     replace: '  void [keys, inParallel, REWRITES_AT_ONCE, rewrite];\n',
     tests: ['src/caspaxos/rules/rule-09.test.ts'],
+    simulated: true,
   },
   {
     id: 'listed-before-announced',
@@ -158,6 +174,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     replace:
       '  const keys = await listAll(membership, both.previous.acceptors);\n  await announce(membership, both);\n',
     tests: ['src/caspaxos/rules/rule-09-random.test.ts'],
+    simulated: rare('a register created in the very moment in which the set changes'),
   },
   {
     id: 'old-proposer-goes-on',
@@ -167,6 +184,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'if (proposer !== this.#proposer) return;',
     replace: '',
     tests: ['src/caspaxos/register.test.ts'],
+    simulated: true,
   },
   {
     id: 'two-changes-in-flight',
@@ -176,6 +194,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'if (this.#job === undefined) this.#next();',
     replace: 'this.#next();',
     tests: ['src/caspaxos/rules/rule-10.test.ts'],
+    simulated: true,
   },
   {
     id: 'a-request-for-each-message',
@@ -185,6 +204,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'const MAX_BATCH_MESSAGES = 2000;',
     replace: 'const MAX_BATCH_MESSAGES = 1;',
     tests: ['src/caspaxos/rules/rule-10.test.ts'],
+    simulated: COSTS_ONLY,
   },
   {
     id: 'a-sync-for-each-request',
@@ -194,5 +214,36 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'this.#queue.splice(0, end < 0 ? this.#queue.length : end)',
     replace: 'this.#queue.splice(0, end < 0 ? 1 : 1)',
     tests: ['src/caspaxos/rules/rule-10.test.ts'],
+    simulated: THE_SERVICE,
+  },
+  {
+    id: 'queued-retry-rejected',
+    rule: 4,
+    what: 'a retry that ends before its turn comes is reported as rejected',
+    file: `${ROOM}/register.ts`,
+    find: "job.finish({ outcome: job.uncertain ? 'unknown' : 'rejected' });",
+    replace: "job.finish({ outcome: 'rejected' });",
+    tests: ['test/mutants/own-work.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'uncertainty-lost-with-the-set',
+    rule: 4,
+    what: 'when the set of acceptors changes, a change forgets that it may have been accepted',
+    file: `${ROOM}/register.ts`,
+    find: 'this.#uncertain ||= this.#proposer.uncertain;',
+    replace: '',
+    tests: ['test/mutants/own-work.test.ts'],
+    simulated: true,
+  },
+  {
+    id: 'query-answered-from-memory',
+    rule: 5,
+    what: 'a store is not asked for what it has accepted, though somebody else may have written',
+    file: `${ROOM}/stores/store-acceptor.ts`,
+    find: '!this.#isFresh(key) || requests.some(isQuery))',
+    replace: '!this.#isFresh(key) || (requests.some(isQuery) && key === IDENTITY_KEY))',
+    tests: ['src/caspaxos/stores/memory.test.ts'],
+    simulated: true,
   },
 ];
