@@ -122,3 +122,12 @@ export function pollMs(state: FailoverState | undefined): number {
   const interval = state?.configuration.timings.intervalMs ?? POLL_MS;
   return Math.min(POLL_MS, Math.max(SHORTEST_POLL_MS, interval / 5));
 }
+
+const RETRY_SHARE = 0.2;
+
+/** After that many failures in a row: longer each time, and never so long that a lease is lost over it. */
+export function retryMs(state: FailoverState | undefined, failures: number): number {
+  const poll = pollMs(state);
+  const interval = state?.configuration.timings.intervalMs ?? poll;
+  return Math.min(poll * 2 ** Math.min(failures - 1, 10), Math.max(poll, interval * RETRY_SHARE));
+}

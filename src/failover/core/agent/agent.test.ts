@@ -78,6 +78,21 @@ describe('the lease (rule 3)', () => {
   });
 });
 
+describe('an update that fails', () => {
+  test('is tried again soon, then less often, and never so late that the lease is lost over it', () => {
+    const { writer } = writerAt(0);
+    const triedAt: number[] = [];
+    for (let now = INTERVAL; now < 56_000; now = writer.core.wakeAt) {
+      const before = writer.updates;
+      writer.core.wake(now);
+      if (writer.updates === before) continue;
+      triedAt.push(now);
+      writer.core.fail(now);
+    }
+    expect(triedAt).toEqual([30_000, 31_000, 33_000, 37_000, 43_000, 49_000, 55_000]);
+  });
+});
+
 describe('observing the writer (rule 4)', () => {
   test('wakes when the wait is over, not at the next heartbeat, and raises the GCN', () => {
     const { register } = writerAt(0);

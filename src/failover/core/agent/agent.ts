@@ -26,7 +26,7 @@ import {
   type Verdict,
   type WriterReport,
 } from '../machine/index.ts';
-import { Agenda, type Due, earlier, pollMs } from './agenda.ts';
+import { Agenda, type Due, earlier, pollMs, retryMs } from './agenda.ts';
 import { type DriverStatus, type Role, sameRole } from './driver.ts';
 import { unansweredMs, WriterDuties } from './duties.ts';
 import type { Hint } from './hints.ts';
@@ -82,6 +82,8 @@ export class AgentStateMachine {
   #status: DriverStatus | undefined;
   #update: Update | undefined;
   #phase2Ms: number | undefined;
+  /** Updates in a row that failed. */
+  #failures = 0;
   #isNew = false;
   #isQuiesced = false;
   #isStopping = false;
@@ -147,6 +149,7 @@ export class AgentStateMachine {
     took: { attemptMs: number; phase2Ms?: number },
   ): void {
     const update = this.#endUpdate(now);
+    this.#failures = 0;
     if (took.phase2Ms !== undefined) this.#phase2Ms = took.phase2Ms;
     if (verdict === 'accepted') {
       const done = doneOf(update, state.regions[this.#options.region]?.beat);
@@ -167,7 +170,8 @@ export class AgentStateMachine {
   /** The outcome is unknown, or the register cannot be reached: nothing is renewed (rule 3). */
   fail(now: number): void {
     const update = this.#endUpdate(now);
-    const delay = pollMs(this.#state) * (0.5 + this.#options.random());
+    this.#failures += 1;
+    const delay = retryMs(this.#state, this.#failures) * (0.5 + this.#options.random());
     if (update.scheduled) this.#agenda.heartbeatAt = now + delay;
     else this.#agenda.want(now + delay);
     this.#expireLease(now);
