@@ -14,14 +14,14 @@
  *   is no (rule 3). At Strong a commit waits for every region of the commit set, also for the log that was taken over
  *   before anything new is served (rule 6).
  */
-import type { DriverStatus, RegionName, Role } from './core/index.ts';
+import type { Asker, DriverStatus, Role } from './core/index.ts';
 
 /** The agent, as its driver sees it. */
 export interface AgentView {
   /** Whether writes and strong reads may be served at this moment. */
   mayWrite(): boolean;
-  /** For how long that region may serve strong reads, counted from when it asked; 0 is no (rule 15). */
-  grant(region: RegionName): number;
+  /** For how long that process of a region may serve strong reads, counted from when it asked; 0 is no (rule 15). */
+  grant(asker: Asker): number;
   /** The status has changed in a way that the agent should know of before its next heartbeat. */
   changed(): void;
 }

@@ -28,7 +28,7 @@ import {
 } from '../machine/index.ts';
 import { Agenda, type Due, earlier, pollMs, retryMs } from './agenda.ts';
 import { type DriverStatus, type Role, sameRole } from './driver.ts';
-import { unansweredMs, WriterDuties } from './duties.ts';
+import { type Asker, unansweredMs, WriterDuties } from './duties.ts';
 import type { Hint } from './hints.ts';
 import { doneOf, type Try, type Update } from './update.ts';
 import { Watch } from './watch.ts';
@@ -256,11 +256,11 @@ export class AgentStateMachine {
   }
 
   /** Rule 15: for how long the asking region may serve strong reads from when it asked; 0 is no. */
-  grant(region: RegionName, now: number): number {
+  grant(asker: Asker, now: number): number {
     const state = this.#state;
     if (state === undefined || this.#duties === undefined || this.#role?.role !== 'writer') return 0;
     if (!this.#role.accepts || now >= this.#leaseUntil) return 0;
-    return this.#duties.grant(state, region, this.#leaseUntil - now, now);
+    return this.#duties.grant(state, asker, this.#leaseUntil - now, now);
   }
 
   #nextDue(): Due {
@@ -269,10 +269,7 @@ export class AgentStateMachine {
     const due =
       this.#update === undefined ? this.#agenda.next(state, this.#watch, canReport, this.#isNew) : undefined;
     const lease: Due = { at: this.#leaseUntil === -Infinity ? Infinity : this.#leaseUntil, why: 'lease' };
-    const duties: Due = {
-      at: state === undefined ? Infinity : (this.#duties?.nextAt(state) ?? Infinity),
-      why: 'duties',
-    };
+    const duties: Due = { at: this.#duties?.nextAt ?? Infinity, why: 'duties' };
     return [lease, duties].reduce(earlier, due ?? { at: Infinity, why: 'soon' });
   }
 

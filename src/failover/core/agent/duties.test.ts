@@ -41,6 +41,8 @@ function without(status: DriverStatus, region: string): DriverStatus {
   return { ...status, peers: { ...status.peers, [region]: peer } };
 }
 
+const B = { region: 'b', incarnation: 1 };
+
 const FORCED = { waitFor: { gcn: 1, writer: 'b', beat: 7 }, after: { gcn: 1, writer: 'b', beat: 7 } };
 
 describe('taking over', () => {
@@ -104,12 +106,12 @@ describe('a region that stops acknowledging', () => {
   test('rule 17: not before its read grant has certainly run out', () => {
     const state = stateWith();
     const duties = dutiesOf(state);
-    expect(duties.grant(state, 'b', LEASE, 50_000)).toBe(LEASE / 3);
+    expect(duties.grant(state, B, LEASE, 50_000)).toBe(LEASE / 3);
     const removed = { ...state, leaseSet: ['a', 'c'] };
     const over = 50_000 + certainlyOver(LEASE / 3);
     duties.follow(removed, action(removed), status, over - 1);
     expect(duties.commitSet).toContain('b');
-    expect(duties.nextAt(removed)).toBe(over);
+    expect(duties.nextAt).toBe(over);
     duties.follow(removed, action(removed), status, over);
     expect(duties.commitSet).not.toContain('b');
   });
@@ -127,7 +129,7 @@ describe('a region that stops acknowledging', () => {
   test('rule 22: its stop mark is as good as the wait', () => {
     const state = stateWith();
     const duties = dutiesOf(state);
-    duties.grant(state, 'b', LEASE, 50_000);
+    duties.grant(state, B, LEASE, 50_000);
     const stopped = {
       ...state,
       leaseSet: ['a', 'c'],
@@ -135,6 +137,34 @@ describe('a region that stops acknowledging', () => {
     };
     duties.follow(stopped, action(stopped), status, 50_001);
     expect(duties.commitSet).toEqual(['a', 'c']);
+  });
+});
+
+describe('a grant that outlives what is known of it', () => {
+  const status = without(statusOfDriver('a'), 'b');
+
+  test('rule 22: the stop mark of one process does not cover the grant of another', () => {
+    const state = stateWith();
+    const duties = dutiesOf(state);
+    duties.grant(state, B, LEASE, 50_000);
+    const stopped = {
+      ...state,
+      leaseSet: ['a', 'c'],
+      regions: { ...state.regions, b: { ...state.regions['b']!, incarnation: 2, stop: 2 } },
+    };
+    duties.follow(stopped, action(stopped), status, 50_001);
+    expect(duties.commitSet).toContain('b');
+    duties.follow(stopped, action(stopped), status, 50_000 + certainlyOver(LEASE / 3));
+    expect(duties.commitSet).not.toContain('b');
+  });
+
+  test('rule 17: a lease that is shortened afterwards does not shorten it', () => {
+    const state = stateWith();
+    const duties = dutiesOf(state);
+    duties.grant(state, B, LEASE, 50_000);
+    const shorter = { ...state, leaseMs: 3000, leaseSet: ['a', 'c'] };
+    duties.follow(shorter, action(shorter), status, 60_000);
+    expect(duties.commitSet).toContain('b');
   });
 });
 
@@ -171,8 +201,8 @@ describe('read grants (rule 15)', () => {
   test('only for members of both sets, never longer than the lease that is left, none after the final report', () => {
     const state = stateWith({ leaseSet: ['a', 'b'] });
     const duties = dutiesOf(state);
-    expect(duties.grant(state, 'b', 2000, 0)).toBe(2000);
-    expect(duties.grant(state, 'c', LEASE, 0)).toBe(0);
-    expect(duties.grant({ ...state, final: { epoch: 1, lsn: 10 } }, 'b', LEASE, 0)).toBe(0);
+    expect(duties.grant(state, B, 2000, 0)).toBe(2000);
+    expect(duties.grant(state, { region: 'c', incarnation: 1 }, LEASE, 0)).toBe(0);
+    expect(duties.grant({ ...state, final: { epoch: 1, lsn: 10 } }, B, LEASE, 0)).toBe(0);
   });
 });

@@ -50,8 +50,8 @@ export class WriterDuties {
   readonly #leaving = new Map<RegionName, number>();
   /** When `follow` last looked: what was due by then has been dealt with. */
   #followedAt = -Infinity;
-  /** When the last grant to a region was given. */
-  readonly #grantedAt = new Map<RegionName, number>();
+  /** The last grant to each region: to which process of it, and when it is certainly over. */
+  readonly #grants = new Map<RegionName, { readonly incarnation: number; readonly endsAt: number }>();
 
   constructor(state: FailoverState, action: AcceptWrites, watch: Watch, by: TakeoverBy) {
     const { status, now, isRestart, startedAt } = by;
@@ -85,8 +85,8 @@ export class WriterDuties {
   }
 
   /** When something here will change by the passing of time alone. */
-  nextAt(state: FailoverState): number {
-    const ends = [...this.#leaving.keys()].map((region) => this.#grantEndsAt(region, state));
+  get nextAt(): number {
+    const ends = [...this.#leaving.keys()].map((region) => this.#grants.get(region)?.endsAt ?? -Infinity);
     const waits = this.takeover.mustWait || ends.length > 0 ? [this.takeover.oldRightsEndAt] : [];
     return Math.min(Infinity, ...[...ends, ...waits].filter((at) => at > this.#followedAt));
   }
@@ -118,20 +118,20 @@ export class WriterDuties {
   /** Rule 17: the removal is known, its grant has certainly run out, and the waits of rules 12 and 13 are over. */
   #mayLeave(state: FailoverState, action: AcceptWrites, region: RegionName, now: number): boolean {
     if (!this.#leaving.has(region) || state.quiesce === true) return false;
-    const known = state.regions[region];
-    // Rule 22: that process asked for its last grant; it was never there for an older incarnation's.
-    if (known?.stop !== undefined && known.stop === known.incarnation) return true;
+    const grant = this.#grants.get(region);
+    // Rule 22: the very process that got the last grant has stopped. It says nothing of another process, nor of what an
+    // earlier life of this writer granted.
+    const { stop } = state.regions[region] ?? {};
+    if (
+      stop !== undefined &&
+      !this.takeover.isRestart &&
+      (grant === undefined || grant.incarnation === stop)
+    ) {
+      return true;
+    }
     const isUnfenced = this.takeover.isRestart || (action.unfenced?.includes(region) ?? false);
     if (isUnfenced && now < this.takeover.oldRightsEndAt) return false;
-    return now >= this.#grantEndsAt(region, state);
-  }
-
-  #grantEndsAt(region: RegionName, { leaseMs }: FailoverState): number {
-    const since = Math.max(
-      this.#grantedAt.get(region) ?? -Infinity,
-      this.takeover.oldRightsEndAt - certainlyOver(leaseMs),
-    );
-    return since + certainlyOver(leaseMs * GRANT_SHARE);
+    return now >= (grant?.endsAt ?? -Infinity);
   }
 
   /** Rule 16, first half: built, fenced, acknowledging and nearly at the tail. */
@@ -183,14 +183,23 @@ export class WriterDuties {
     );
   }
 
-  /** Rule 15: for how long a region that asks now may serve strong reads; 0 is no. Counted from when it asked. */
-  grant(state: FailoverState, region: RegionName, leaseLeftMs: number, now: number): number {
+  /** Rule 15: for how long the asking process may serve strong reads; 0 is no. It counts from when it asked. */
+  grant(state: FailoverState, asker: Asker, leaseLeftMs: number, now: number): number {
+    const { region, incarnation } = asker;
     const isMember = this.#commitSet.has(region) && state.leaseSet.includes(region);
     if (!isMember || state.final !== undefined || state.regions[region]?.stop !== undefined) return 0;
     const ms = Math.max(0, Math.min(state.leaseMs * GRANT_SHARE, leaseLeftMs));
-    if (ms > 0) this.#grantedAt.set(region, now);
+    const endsAt = now + certainlyOver(ms);
+    const earlier = this.#grants.get(region)?.endsAt ?? -Infinity;
+    if (ms > 0) this.#grants.set(region, { incarnation, endsAt: Math.max(endsAt, earlier) });
     return ms;
   }
+}
+
+/** Who asks for a grant: a region, and which process of it. */
+export interface Asker {
+  readonly region: RegionName;
+  readonly incarnation: number;
 }
 
 export function unansweredMs({ timings }: Configuration): number {
