@@ -147,10 +147,8 @@ interface Order {
 /** An own update came back and names this region the writer. */
 function obeyed(setting: Setting, region: Region, name: Name, order: Order): Region {
   const { answer, action, age } = order;
-  // As long as the configuration says, and no longer than what silence is measured by; one tick more on a slow clock.
-  const { leaseMs, configuration } = answer.state;
-  const allowed = keeps(setting, '4-measured') ? leaseMs : Infinity;
-  const granted = Math.min(allowed, configuration.timings.leaseMs) / TICK_MS;
+  // As long as the configuration says: the machine measures silence by no less. One tick more on a slow clock.
+  const granted = answer.state.configuration.timings.leaseMs / TICK_MS;
   const lasts = granted + 1 - (keeps(setting, '3-start') ? age : 0);
   // Rule 3: the lease runs from the start of the update that raised the beat.
   const isRenewed = answer.isRenewed || !keeps(setting, '3-beat');

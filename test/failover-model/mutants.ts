@@ -89,6 +89,18 @@ const PATCHES: Readonly<Record<string, Patch>> = {
         ? report
         : { ...report, silence: { ...report.silence, waitedMs: report.silence.waitedMs + 1000 } },
   },
+  '4-shorter': {
+    after: (state, found) =>
+      state.leaseMs === found.configuration.timings.leaseMs
+        ? state
+        : { ...state, leaseMs: found.configuration.timings.leaseMs },
+  },
+  '4-longer': {
+    after: (state, found) =>
+      isElection(state, found) || state.raise.cause === 'switch'
+        ? { ...state, leaseMs: found.leaseMs }
+        : state,
+  },
   '7-clear': {
     after: (state, found) =>
       isRaise(state, found)

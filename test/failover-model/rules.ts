@@ -73,6 +73,16 @@ export const MUTANTS: readonly RuleMutant[] = [
   mutant('4-wait', 'the observer does not wait for a whole lease', 'OneWriter', SMALL),
   mutant('4-margin', 'the wait has no margin for drift', 'OneWriter', SMALL),
   mutant('4-learn', 'the wait counts from before the beat was learned', 'OneWriter', SMALL),
+  mutant('4-shorter', 'a shorter lease is measured before the writer knows of it', 'OneWriter', {
+    ...SLOW,
+    lease: 2,
+    features: ['shorter'],
+  }),
+  mutant('4-longer', 'an election grants a longer lease than silence is measured by', 'OneWriter', {
+    minDurability: 2,
+    features: ['longer'],
+    maxLog: 0,
+  }),
   mutant('5', 'false progress is acknowledged', 'AckedIsKept', { minDurability: 2, maxLog: 1 }),
   mutant('6', 'a new writer serves its tail before it is committed again', 'ReadProperty', {
     minDurability: 2,
