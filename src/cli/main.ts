@@ -5,6 +5,8 @@ import { acceptorCommand } from './acceptor.ts';
 import { demoCommand } from './demo/command.ts';
 import { reportError } from './errors.ts';
 import { duelCommand } from './sim/duel.ts';
+import { outageCommand } from './sim/outage.ts';
+import { registersCommand } from './sim/registers.ts';
 import { version } from './version.ts';
 
 const program = new Command('baton')
@@ -18,7 +20,9 @@ const program = new Command('baton')
   .addCommand(
     new Command('sim')
       .description('Experiments in virtual time, with the real state machines.')
-      .addCommand(duelCommand()),
+      .addCommand(duelCommand())
+      .addCommand(outageCommand())
+      .addCommand(registersCommand()),
   );
 
 try {

@@ -1,0 +1,10 @@
+/** Outages of whole fleets in virtual time. */
+export * from './case.ts';
+export * from './counts.ts';
+export * from './durations.ts';
+export * from './figures.ts';
+export * from './flapping.ts';
+export * from './kinds.ts';
+export * from './outage.ts';
+export * from './outage-experiment.ts';
+export { azureRegion } from './topology.ts';

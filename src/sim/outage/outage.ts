@@ -1,0 +1,76 @@
+/**
+ * The paper's outage experiment (6.1) in virtual time: a fleet of partition-sets whose preferred region fails and returns, and
+ * how long each of them takes to write again, to notice the return, and to go home. Plain data in, plain data out: a fleet is
+ * cut into pieces that any worker can take, and the pieces' results are added up.
+ */
+import { namedPolicy, PROFILES } from '../../failover/index.ts';
+import { Random } from '../core/index.ts';
+import { durationMs, flapTimes, measuredTimes, type OutageCase, outageTimes } from './case.ts';
+import type { OutageCounts } from './counts.ts';
+import { eventsOf } from './kinds.ts';
+import { countFlaps, measureOutage, noteService } from './measure.ts';
+import { type PartitionSetOptions, type PartitionSetResult, simulatePartitionSet } from './partition-set.ts';
+import { azureTopology, type OutageEvent, type Topology } from './topology.ts';
+
+/** Partition-sets number `first` to `first + count - 1` of the fleet. */
+export function runOutages(outageCase: OutageCase, first: number, count: number, counts: OutageCounts): void {
+  const topology = azureTopology(outageCase.regions, outageCase.acceptors);
+  for (let number = first; number < first + count; number += 1) {
+    countOne(outageCase, runOne(outageCase, topology, number), counts);
+  }
+}
+
+function runOne(outageCase: OutageCase, topology: Topology, number: number): PartitionSetResult {
+  const { kind, profile } = outageCase;
+  const { intervalMs } = PROFILES[profile];
+  const seed = (Math.imul(outageCase.seed, 1_000_003) + number) >>> 0;
+  const random = new Random(seed, 1000);
+  const events = outageTimes(outageCase).flatMap((window): readonly OutageEvent[] =>
+    eventsOf(kind, { ...window, intervalMs }, topology, random),
+  );
+  return simulatePartitionSet({
+    ...settingOf(outageCase),
+    name: `ps-${number}`,
+    topology,
+    events,
+    untilMs: durationMs(outageCase),
+    seed,
+  });
+}
+
+/** How a partition-set of this experiment is set up, whatever happens to it. */
+export function settingOf({
+  profile,
+  consistency,
+  minDurability,
+  regionNames,
+  hints,
+}: OutageCase): Pick<PartitionSetOptions, 'configuration' | 'policy' | 'hints'> {
+  return {
+    configuration: {
+      version: 1,
+      priorities: regionNames,
+      consistency,
+      minDurability,
+      timings: PROFILES[profile],
+      failback: 'automatic',
+      ...(consistency === 'BoundedStaleness' && { staleness: { writes: 100_000, seconds: 300 } }),
+    },
+    policy: namedPolicy('baton'),
+    hints,
+  };
+}
+
+function countOne(outageCase: OutageCase, result: PartitionSetResult, counts: OutageCounts): void {
+  const { availability } = result;
+  counts.partitionSets += 1;
+  counts.doubleWriters += result.doubleWriters;
+  counts.lostWrites += result.lostWrites;
+  counts.requests += result.requests;
+  counts.events += result.events;
+  counts.failovers += availability.marks.filter(({ phase }) => phase === 'Ungraceful').length;
+  for (const window of measuredTimes(outageCase))
+    measureOutage(window, availability, outageCase.regionNames, counts);
+  countFlaps(flapTimes(outageCase), availability, counts.flaps);
+  noteService(availability.service, counts);
+}
