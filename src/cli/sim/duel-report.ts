@@ -224,7 +224,7 @@ function rateText({ rate, low, high }: ReturnType<typeof failureRate>): string {
 
 /** What is nearly nothing keeps its digits: the goal is zero, and ten thousand hours say how near that one is. */
 function percent(value: number): string {
-  const digits = value > 0 && value < 1e-5 ? 6 : 4;
+  const digits = value >= 5e-9 && value < 1e-5 ? 6 : 4;
   return `${(100 * value).toFixed(digits)} %`;
 }
 
