@@ -30,6 +30,6 @@ export interface Driver {
   incarnation(): Promise<number>;
   status(): DriverStatus;
   assume(role: Role): Promise<void>;
-  /** Called once, before anything else. */
+  /** Called once, after `incarnation` and before anything else. */
   attach?(agent: AgentView): void;
 }

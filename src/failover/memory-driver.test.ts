@@ -7,14 +7,14 @@ import {
   type PartitionSetUnderTest,
   runDriverCheck,
 } from '../../test/conformance/driver.ts';
-import { type AgentView, type Driver, MemoryPartitionSet, type Role } from './index.ts';
+import { type AgentView, type Driver, type DriverStatus, MemoryPartitionSet, type Role } from './index.ts';
 
 /** A driver that does something wrong on the way to the one in memory. `undefined`: that part is as it should be. */
 interface Defect {
-  incarnation?(right: number): number;
-  status?(right: ReturnType<Driver['status']>): ReturnType<Driver['status']>;
-  assume?(right: Role): Role | undefined;
-  attach?(right: AgentView): AgentView;
+  readonly incarnation?: (right: number) => number;
+  readonly status?: (right: DriverStatus) => DriverStatus;
+  readonly assume?: (right: Role) => Role | undefined;
+  readonly attach?: (right: AgentView) => AgentView;
 }
 
 function spoilt(driver: Driver, { incarnation, status, assume, attach }: Defect): Driver {
@@ -106,11 +106,12 @@ const PLANTED: readonly (Defect & { defect: string; found: string })[] = [
 ];
 
 describe('the conformance suite of drivers finds one that', () => {
-  test.each(PLANTED)('$defect', async ({ found, ...defect }) => {
-    const check = DRIVER_CHECKS.find(({ name }) => name.startsWith(found));
-    expect(check).toBeDefined();
-    const patience = { patienceMs: 100, settleMs: 10 };
-    await expect(runDriverCheck(check!, () => inMemory(defect), patience)).rejects.toThrow(/./);
-    await runDriverCheck(check!, () => inMemory(), { ...patience, patienceMs: 2000 });
-  });
+  for (const { defect, found, ...spoil } of PLANTED) {
+    test(defect, async () => {
+      const check = DRIVER_CHECKS.find(({ name }) => name.startsWith(found));
+      expect(check).toBeDefined();
+      const patience = { patienceMs: 100, settleMs: 10 };
+      await expect(runDriverCheck(check!, () => inMemory(spoil), patience)).rejects.toThrow('expected');
+    });
+  }
 });

@@ -4,7 +4,14 @@
  * entry, and undoes false progress when a copy follows a new writer. What it forgets when the process ends, a real driver
  * keeps on disk.
  */
-import type { DriverStatus, PeerStatus, Progress, RegionName, Role } from './core/index.ts';
+import {
+  type DriverStatus,
+  type PeerStatus,
+  type Progress,
+  type RegionName,
+  type Role,
+  sameRole,
+} from './core/index.ts';
 import type { AgentView, Driver } from './driver.ts';
 
 export interface Entry {
@@ -43,6 +50,12 @@ export class MemoryPartitionSet {
   }
 }
 
+interface Waiting {
+  readonly lsn: number;
+  readonly done: () => void;
+  readonly fail: (error: Error) => void;
+}
+
 export class MemoryDriver implements Driver {
   readonly region: RegionName;
   readonly #set: MemoryPartitionSet;
@@ -53,7 +66,9 @@ export class MemoryDriver implements Driver {
   #log: Entry[] = [];
   #gclsn = 0;
   #isUp = true;
-  #waiting: { readonly lsn: number; readonly done: () => void }[] = [];
+  /** As writer: up to where each copy that followed this epoch has said to have the log (rule 5). */
+  readonly #acknowledged = new Map<RegionName, number>();
+  #waiting: Waiting[] = [];
 
   constructor(region: RegionName, set: MemoryPartitionSet) {
     this.region = region;
@@ -83,17 +98,19 @@ export class MemoryDriver implements Driver {
     this.#isUp = false;
     this.#role = undefined;
     this.#agent = undefined;
+    this.#acknowledged.clear();
     this.#waiting = [];
   }
 
   status(): DriverStatus {
     const peers: Record<RegionName, PeerStatus> = {};
     for (const other of this.#set.others(this.region)) {
-      const lsn = this.#sharedWith(other);
+      const lsn = this.#acknowledged.get(other.region) ?? 0;
+      const isHeard = this.#isHeardFrom(other);
       peers[other.region] = {
-        acknowledgedMsAgo: this.#isHeardFrom(other) ? 0 : Infinity,
+        acknowledgedMsAgo: isHeard ? 0 : Infinity,
         lsn,
-        behindMs: this.#log.length - lsn,
+        behindMs: isHeard ? this.#log.length - lsn : Infinity,
       };
     }
     return {
@@ -102,11 +119,18 @@ export class MemoryDriver implements Driver {
       gclsn: this.#gclsn,
       canCommit: this.#isUp,
       peers,
-      quiesced: this.#role?.role !== 'writer' || !this.#role.accepts,
+      quiesced: this.#isQuiesced(),
     };
   }
 
+  #isQuiesced(): boolean {
+    return this.#role?.role !== 'writer' || (!this.#role.accepts && this.#waiting.length === 0);
+  }
+
   async assume(role: Role): Promise<void> {
+    if (sameRole(this.#role, role)) return;
+    if (role.role !== 'writer' || this.#role?.role !== 'writer' || this.#role.epoch !== role.epoch)
+      this.#endReign();
     this.#role = role;
     if ('epoch' in role) this.#fenced = Math.max(this.#fenced, role.epoch);
     this.replicate();
@@ -114,55 +138,74 @@ export class MemoryDriver implements Driver {
     this.#agent?.changed();
   }
 
-  /** Resolves when the write is committed; throws when this copy does not take writes. */
+  /** What was acknowledged to it as writer of its last epoch counts no more, and what waits may yet be undone. */
+  #endReign(): void {
+    this.#acknowledged.clear();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { fail } of waiting)
+      fail(new Error(`${this.region} is no longer writer: the outcome is unknown.`));
+  }
+
+  /** Resolves when the write is committed; throws when this copy does not take writes, or when nobody knows. */
   async write(value: string): Promise<Progress> {
-    if (this.#role?.role !== 'writer' || this.#agent?.mayWrite() !== true) {
+    const role = this.#role;
+    if (role?.role !== 'writer' || !role.accepts || this.#agent?.mayWrite() !== true) {
       throw new Error(`${this.region} does not accept writes.`);
     }
-    this.#log.push({ epoch: this.#role.epoch, value });
+    this.#log.push({ epoch: role.epoch, value });
     const lsn = this.#log.length;
-    const committed = new Promise<void>((resolve) => this.#waiting.push({ lsn, done: resolve }));
+    const committed = new Promise<void>((done, fail) => this.#waiting.push({ lsn, done, fail }));
     this.replicate();
     await committed;
-    return { epoch: this.#role.epoch, lsn };
+    return { epoch: role.epoch, lsn };
   }
 
   /** As writer: everybody who follows gets what it lacks, and what the commit set has is committed. */
   replicate(): void {
     const role = this.#role;
     if (role?.role !== 'writer' || !this.#isUp) return;
-    for (const other of this.#set.others(this.region)) other.#follow(this, role.epoch);
+    let isNews = false;
+    for (const other of this.#set.others(this.region)) {
+      if (!other.#follow(this, role.epoch)) continue;
+      isNews ||= this.#acknowledged.get(other.region) !== this.#log.length;
+      this.#acknowledged.set(other.region, this.#log.length);
+    }
     const committed = Math.min(
       this.#log.length,
-      ...this.#set
-        .others(this.region)
-        .filter((other) => role.commitSet.includes(other.region))
-        .map((other) => this.#sharedWith(other)),
+      ...role.commitSet
+        .filter((region) => region !== this.region)
+        .map((region) => this.#acknowledged.get(region) ?? 0),
     );
     this.#gclsn = Math.max(this.#gclsn, committed);
     const done = this.#waiting.filter(({ lsn }) => lsn <= this.#gclsn);
     this.#waiting = this.#waiting.filter(({ lsn }) => lsn > this.#gclsn);
     for (const write of done) write.done();
+    if (isNews || done.length > 0) this.#agent?.changed();
   }
 
-  /** Takes over the writer's history: what this log has besides it is false progress and goes. */
-  #follow(writer: MemoryDriver, epoch: number): void {
-    const role = this.#role;
-    const follows = role?.role === 'reader' && role.writer === writer.region && role.epoch === epoch;
+  /** Takes over the writer's history: what this log has besides it is false progress and goes. Says whether it follows. */
+  #follow(writer: MemoryDriver, epoch: number): boolean {
     const isLinked = this.#set.isConnected(writer.region, this.region);
-    if (!this.#isUp || !follows || epoch < this.#fenced || !isLinked) return;
+    if (!this.#isUp || !isLinked || epoch < this.#fenced || !this.#isFollowing(writer, epoch)) return false;
     const shared = this.#sharedWith(writer);
-    if (shared === this.#log.length && shared === writer.#log.length) return;
+    if (shared === this.#log.length && shared === writer.#log.length) return true;
     this.#log = [...writer.#log];
     this.#gclsn = Math.min(writer.#gclsn, this.#log.length);
     this.#agent?.changed();
+    return true;
+  }
+
+  #isFollowing(writer: MemoryDriver, epoch: number): boolean {
+    const role = this.#role;
+    if (role?.role !== 'reader' && role?.role !== 'builder') return false;
+    return role.writer === writer.region && role.epoch === epoch;
   }
 
   /** A writer hears from those that follow its epoch (rule 5); others prove by a probe that they are there. */
   #isHeardFrom(other: MemoryDriver): boolean {
-    if (!other.#isUp || !this.#set.isConnected(this.region, other.region)) return false;
-    if (this.#role?.role !== 'writer') return true;
-    return other.#role?.role === 'reader' && other.#role.epoch === this.#role.epoch;
+    if (!this.#isUp || !other.#isUp || !this.#set.isConnected(this.region, other.region)) return false;
+    return this.#role?.role !== 'writer' || other.#isFollowing(this, this.#role.epoch);
   }
 
   #sharedWith(other: MemoryDriver): number {

@@ -103,6 +103,11 @@ describe('a region that stops acknowledging', () => {
     expect(duties.commitSet).toEqual(['a', 'c']);
   });
 
+  test('is not asked out at levels where nobody waits for it', () => {
+    const session = stateWith({ configuration: configurationOf({ consistency: 'Session' }) });
+    expect(dutiesOf(session).report(session, status, undefined).remove).toBeUndefined();
+  });
+
   test('rule 17: not before its read grant has certainly run out', () => {
     const state = stateWith();
     const duties = dutiesOf(state);

@@ -159,11 +159,12 @@ export class WriterDuties {
       .filter(([name, { lsn }]) => !leaseSet.includes(name) && this.#commitSet.has(name) && lsn >= floor)
       .filter(([name]) => this.#isJoining(state, name, status))
       .map(([name]) => name);
+    // At weaker levels nobody waits for the lease set, and it follows the reports by itself.
+    const mayAsk = needsLeaseSet(configuration.consistency);
+    const isSilent = (name: RegionName): boolean =>
+      (status.peers[name]?.acknowledgedMsAgo ?? Infinity) >= limit;
     const remove = leaseSet.filter(
-      (name) =>
-        name !== writer &&
-        (state.regions[name]?.leaving === true ||
-          (status.peers[name]?.acknowledgedMsAgo ?? Infinity) >= limit),
+      (name) => mayAsk && name !== writer && (state.regions[name]?.leaving === true || isSilent(name)),
     );
     const wanted = configuration.wanted?.consistency;
     const isReady = wanted !== undefined && this.#holdsAll(status);
