@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { memoryUrls } from '../../test/caspaxos/clusters.ts';
-import { configurationFor, FailoverAgent, MemoryPartitionSet, PROFILES } from './index.ts';
+import { memoryUrls, openFor } from '../../test/caspaxos/clusters.ts';
+import { configurationFor, FailoverAgent, MemoryPartitionSet, PROFILES, registerOf } from './index.ts';
 
 const REGIONS = ['west', 'east', 'north'];
 const PATIENCE_MS = 40_000;
@@ -10,12 +10,12 @@ class Fleet {
   readonly data = new MemoryPartitionSet(REGIONS);
   readonly agents = new Map<string, FailoverAgent>();
   readonly acknowledged: string[] = [];
-  readonly #urls = memoryUrls(3);
+  readonly urls = memoryUrls(3);
   #writes = 0;
 
   async start(region: string): Promise<void> {
     const agent = await FailoverAgent.start({
-      acceptors: this.#urls,
+      acceptors: this.urls,
       region,
       partitionSet: 'orders',
       driver: this.data.driver(region),
@@ -84,6 +84,10 @@ describe('agents in a real process', () => {
     const log = new Set(fleet.data.driver('west').log.map(({ value }) => value));
     expect(fleet.acknowledged.filter((value) => !log.has(value))).toEqual([]);
     expect(fleet.agents.get('west')!.state).toMatchObject({ gcn: 3, writer: 'west' });
+    const cluster = await openFor({ acceptors: fleet.urls });
+    const { value } = await cluster.read(registerOf('orders'));
+    expect(value).toMatchObject({ form: 1, names: REGIONS });
+    expect(JSON.stringify(value).length).toBeLessThanOrEqual(2048);
   }, 120_000);
 
   test('a planned stop moves the writes without waiting for a lease', async () => {
