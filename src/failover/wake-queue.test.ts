@@ -45,14 +45,14 @@ describe('the wake queue', () => {
     expect([later.woken, sooner.woken]).toEqual([[60], [5]]);
   });
 
-  test('one that wants to be woken again and again is, and one that was removed is not', () => {
+  test('one that wants to be woken again and again is, and one that wants no more is not', () => {
     const host = new SimHost();
     const queue = new WakeQueue(host);
     const steady: Napper = new Napper(host, 10, () => host.now() + 10);
     const gone = new Napper(host, 15);
     queue.look(steady);
     queue.look(gone);
-    queue.remove(gone);
+    gone.wakeAt = Infinity;
     host.run(45);
     expect(steady.woken).toEqual([10, 20, 30, 40]);
     expect(gone.woken).toEqual([]);

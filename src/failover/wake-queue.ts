@@ -37,10 +37,6 @@ export class WakeQueue {
     this.#setTimer();
   }
 
-  remove(sleeper: Sleeper): void {
-    this.#entryAt.delete(sleeper);
-  }
-
   close(): void {
     this.#host.cancel(this.#timer);
     this.#entryAt.clear();

@@ -12,12 +12,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { startSeedWorker } from './campaign-threads.ts';
 import { combinedDigest, NO_TRACE } from './core/index.ts';
 import type { SeededRun, SeededSimulation, SimulationFailure } from './seeded-run.ts';
+import type { Runner } from './threads.ts';
 
-/** Something that runs seeds of one simulation, one at a time: a worker thread, or in tests this process. */
-export interface SeedRunner {
-  run(seed: number): Promise<SeededRun>;
-  close(): Promise<void>;
-}
+/** Runs seeds of one simulation, one at a time. */
+export type SeedRunner = Runner<number, SeededRun>;
 
 export interface CampaignOptions {
   readonly simulation: SeededSimulation;

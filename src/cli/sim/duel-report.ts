@@ -14,6 +14,7 @@ import {
   sweepLines,
   terminalBars,
 } from '../../sim/index.ts';
+import { aligned } from '../table.ts';
 
 export interface DuelOutcome {
   readonly results: readonly DuelResult[];
@@ -205,17 +206,6 @@ function hasBase(duelCase: DuelCase): boolean {
 
 function baseText({ baseMs }: DuelCase): string {
   return `${baseMs / 1000} s`;
-}
-
-/** The first column to the left, the others to the right. */
-function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)))
-      .join('  ')
-      .trimEnd();
-  return `${rows.map(line).join('\n')}\n`;
 }
 
 function rateText({ rate, low, high }: ReturnType<typeof failureRate>): string {

@@ -12,6 +12,7 @@ import {
   RECOVERY_PARTS,
   type RecoveryPart,
 } from '../../sim/index.ts';
+import { aligned } from '../table.ts';
 
 export interface OutageOutcome {
   readonly outageCase: OutageCase;
@@ -200,17 +201,6 @@ function requestsPerHour({ counts, outageCase }: OutageOutcome): number {
 function cells(durations: Durations): readonly string[] {
   if (durations.count === 0) return Object.keys(SHARES).map(() => '-');
   return Object.values(percentiles(durations)).map((value) => value.toFixed(1));
-}
-
-/** The first column to the left, the others to the right. */
-function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)))
-      .join('  ')
-      .trimEnd();
-  return `${rows.map(line).join('\n')}\n`;
 }
 
 function namesOf(places: readonly number[]): readonly string[] {

@@ -3,9 +3,7 @@
  * follows from the experiment's seed and its number, so the result does not depend on how many workers there were. Nothing
  * is kept of a partition-set but its counts, so memory does not grow with the fleet.
  */
-import { once } from 'node:events';
-import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import { type Runner, shareOut, startThread } from '../threads.ts';
 import type { OutageCase } from './case.ts';
 import { addOutage, newOutageCounts, type OutageCounts, type OutageSnapshot } from './counts.ts';
 
@@ -15,11 +13,7 @@ export interface OutageChunk {
   readonly count: number;
 }
 
-/** Something that runs chunks, one at a time: a worker thread, or in tests this process. */
-export interface OutageRunner {
-  run(chunk: OutageChunk): Promise<OutageSnapshot>;
-  close(): Promise<void>;
-}
+export type OutageRunner = Runner<OutageChunk, OutageSnapshot>;
 
 export interface OutageExperimentOptions {
   readonly outageCase: OutageCase;
@@ -35,39 +29,28 @@ const CHUNK = 10;
 
 /** What is done when the signal aborts is what is returned. */
 export async function runOutageExperiment(options: OutageExperimentOptions): Promise<OutageCounts> {
-  const { outageCase, partitionSets, signal, onProgress, startRunner = startWorker } = options;
+  const { outageCase, partitionSets, workers, signal, onProgress, startRunner = startWorker } = options;
   const counts = newOutageCounts(outageCase);
-  let next = 0;
-  const work = async (): Promise<void> => {
-    const runner = startRunner();
-    try {
-      while (next < partitionSets && signal?.aborted !== true) {
-        const first = next;
-        const count = Math.min(CHUNK, partitionSets - first);
-        next += count;
-        const snapshot = await runner.run({ outageCase, first, count });
-        addOutage(counts, snapshot);
-        onProgress?.(counts.partitionSets, partitionSets);
-      }
-    } finally {
-      await runner.close();
-    }
-  };
-  const workers = Math.min(options.workers ?? availableParallelism(), Math.ceil(partitionSets / CHUNK));
-  await Promise.all(Array.from({ length: workers }, work));
+  await shareOut<OutageChunk, OutageSnapshot>({
+    pieces: chunksOf(outageCase, partitionSets),
+    startRunner,
+    onAnswer: (snapshot) => {
+      addOutage(counts, snapshot);
+      onProgress?.(counts.partitionSets, partitionSets);
+    },
+    workers,
+    signal,
+  });
   return counts;
 }
 
+function chunksOf(outageCase: OutageCase, partitionSets: number): OutageChunk[] {
+  return Array.from({ length: Math.ceil(partitionSets / CHUNK) }, (_, index) => {
+    const first = index * CHUNK;
+    return { outageCase, first, count: Math.min(CHUNK, partitionSets - first) };
+  });
+}
+
 function startWorker(): OutageRunner {
-  const worker = new Worker(new URL('./outage-worker.js', import.meta.url));
-  return {
-    async run(chunk) {
-      worker.postMessage(chunk);
-      const [snapshot] = (await once(worker, 'message')) as [OutageSnapshot];
-      return snapshot;
-    },
-    async close() {
-      await worker.terminate();
-    },
-  };
+  return startThread(new URL('./outage-worker.js', import.meta.url));
 }
