@@ -4,7 +4,7 @@
  * not there, so every partition-set is a write region that renews its lease every 30 s. The driver does nothing: what is
  * measured is the agent, its share of the cluster's client, and what both keep in memory.
  *
- *   npm run bench:agents [-- --partition-sets 1000,10000 --acceptors 3,7 --seconds 60 --json]
+ *   npm run bench:agents [-- --partition-sets 1000,10000 --acceptors 3,7 --settle 60 --seconds 60 --json]
  */
 import { AgentHost, configurationFor, type Driver, openAgentCluster } from 'baton/failover';
 import { parseArgs } from 'node:util';
@@ -25,9 +25,10 @@ const INTERVAL_MS = 30_000;
 
 const { values } = parseArgs({
   options: {
-    'partition-sets': { type: 'string', default: '1000,10000,30000' },
+    'partition-sets': { type: 'string', default: '1000,10000,30000,100000' },
     acceptors: { type: 'string', default: '3,7' },
     seconds: { type: 'string', default: '60' },
+    settle: { type: 'string', default: '60' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -60,7 +61,7 @@ async function startAcceptors(count: number): Promise<readonly string[]> {
   return urls;
 }
 
-/** Two intervals to settle, then as long as was asked. */
+/** First beats are spread over an interval, so it takes two to settle; then as long as was asked. */
 async function measure(acceptors: readonly string[], partitionSets: number, seconds: number): Promise<Row> {
   const cluster = await openAgentCluster({ acceptors, proposer: 'bench' }, { intervalMs: INTERVAL_MS });
   const host = new AgentHost({ region: 'west', cluster });
@@ -74,7 +75,7 @@ async function measure(acceptors: readonly string[], partitionSets: number, seco
   for (const [index, driver] of drivers.entries()) {
     await host.add({ partitionSet: `${prefix}-${index}`, driver, configuration });
   }
-  await sleep(2 * INTERVAL_MS);
+  await sleep(Number(values.settle) * 1000);
   const bytes = (heapBytes() - before) / partitionSets;
   const counted = { ...host.counters, requests: cluster.counters.requests };
   const cpu = process.cpuUsage();

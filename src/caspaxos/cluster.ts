@@ -324,8 +324,10 @@ export class Cluster extends EventEmitter<ClusterEvents> {
 
   #onIdle(register: Register): void {
     this.#busy.delete(register);
+    // Forgetting one is safe: ballots come from one source for all registers, so none is ever repeated.
+    if (register.holdsNothing) this.#registers.delete(register.key);
     if (this.#registers.size <= MAX_IDLE_REGISTERS) return;
-    // Oldest first. Forgetting one is safe: ballots come from one source for all registers, so none is ever repeated.
+    // Oldest first.
     for (const [key, candidate] of this.#registers) {
       if (!candidate.isIdle) continue;
       this.#registers.delete(key);

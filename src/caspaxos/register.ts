@@ -86,6 +86,11 @@ export class Register {
     return this.#job === undefined;
   }
 
+  /** Nothing here is worth keeping until the next change: no ballot prepared ahead, no rivals to take turns with. */
+  get holdsNothing(): boolean {
+    return this.isIdle && !this.#environment.policy.prepareAhead && this.#rivals.size === 0;
+  }
+
   run(job: Job): void {
     this.#queue.push(job);
     if (this.#job === undefined) this.#next();

@@ -2,6 +2,7 @@
  * The agents of one process: thousands of partitions of one region on one cluster of acceptors. They share a timer, a bound
  * on the updates under way, and the batches that carry their messages; their first heartbeats are spread over an interval.
  */
+import type { Registry } from 'prom-client';
 import type { Cluster } from '../caspaxos/index.ts';
 import { NODE_HOST } from '../caspaxos/index.ts';
 import { Histogram, type Host } from '../protocol/index.ts';
@@ -13,6 +14,8 @@ import {
   type RegionName,
   type SchedulingPolicy,
 } from './core/index.ts';
+import { AgentLog, type Logger } from './agent-log.ts';
+import { AgentMetrics } from './agent-metrics.ts';
 import type { Driver } from './driver.ts';
 import { HostedAgent } from './hosted-agent.ts';
 import { SuspensionWatch } from './suspension.ts';
@@ -28,6 +31,10 @@ export interface AgentHostOptions {
   /** Sends a hint to the partition-set's agents in the other regions. Without it they notice by themselves, later. */
   readonly sendHint?: (partitionSet: string, hint: Hint) => void;
   readonly onEvent?: (partitionSet: string, event: AgentEvent) => void;
+  /** One line for every transition. */
+  readonly logger?: Logger;
+  /** Where the metrics of this host's agents are registered. */
+  readonly metrics?: Registry;
   readonly host?: Host;
 }
 
@@ -65,17 +72,23 @@ export class AgentHost {
   readonly updateMs = new Histogram();
   readonly #options: AgentHostOptions;
   readonly #host: Host;
+  readonly #policy: SchedulingPolicy;
   readonly #agents = new Map<string, HostedAgent>();
   readonly #wakes: WakeQueue;
   readonly #work: WorkQueue;
   readonly #suspension: SuspensionWatch;
+  readonly #log: AgentLog | undefined;
+  readonly #metrics: AgentMetrics | undefined;
 
   constructor(options: AgentHostOptions) {
     this.#options = options;
     this.#host = options.host ?? NODE_HOST;
+    this.#policy = options.policy ?? namedPolicy('baton');
     this.#wakes = new WakeQueue(this.#host);
     this.#work = new WorkQueue(options.maxUnderWay ?? 512);
     this.#suspension = new SuspensionWatch(this.#host, STALLED_MS, () => this.#suspended());
+    this.#log = options.logger && new AgentLog(options.logger, options.region);
+    this.#metrics = options.metrics && new AgentMetrics(this, options.metrics);
   }
 
   get size(): number {
@@ -83,7 +96,7 @@ export class AgentHost {
   }
 
   async add({ partitionSet, driver, configuration, spreadMs }: AddAgent): Promise<HostedAgent> {
-    const { region, cluster, policy = namedPolicy('baton'), sendHint } = this.#options;
+    const { region, cluster, sendHint } = this.#options;
     const incarnation = await driver.incarnation();
     const spread = spreadMs ?? configuration?.timings.intervalMs ?? 1000;
     const agent = new HostedAgent({
@@ -94,7 +107,7 @@ export class AgentHost {
       driver,
       cluster,
       host: this.#host,
-      policy,
+      policy: this.#policy,
       work: this.#work,
       firstBeatAt: this.#host.now() + this.#host.random() * spread,
       sendHint: sendHint && ((hint) => sendHint(partitionSet, hint)),
@@ -103,11 +116,19 @@ export class AgentHost {
         this.counters[outcome] += 1;
         this.updateMs.record(ms);
       },
+      onRole: (role, error) => {
+        if (error === undefined) this.#log?.assumed(partitionSet, role);
+        else this.#log?.assumeFailed(partitionSet, role, error);
+      },
       onChanged: (changed) => this.#wakes.look(changed),
     });
     this.#agents.set(partitionSet, agent);
     this.#wakes.look(agent);
     return agent;
+  }
+
+  agents(): Iterable<HostedAgent> {
+    return this.#agents.values();
   }
 
   agentOf(partitionSet: string): HostedAgent | undefined {
@@ -135,11 +156,14 @@ export class AgentHost {
   #onEvent(partitionSet: string, event: AgentEvent): void {
     if (event.event === 'state') this.counters.phaseChanges += 1;
     if (event.event === 'lease lost') this.counters.leasesLost += 1;
+    this.#log?.onEvent(partitionSet, event);
+    this.#metrics?.onEvent(event);
     this.#options.onEvent?.(partitionSet, event);
   }
 
   #suspended(): void {
     this.counters.suspensions += 1;
+    this.#log?.suspended(this.size);
     for (const agent of this.#agents.values()) agent.suspended();
   }
 }

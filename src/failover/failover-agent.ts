@@ -39,7 +39,7 @@ import type { HostedAgent } from './hosted-agent.ts';
 
 export interface FailoverAgentOptions extends Pick<
   AgentHostOptions,
-  'sendHint' | 'onEvent' | 'policy' | 'host'
+  'sendHint' | 'onEvent' | 'logger' | 'metrics' | 'policy' | 'host'
 > {
   readonly acceptors: readonly string[];
   readonly region: RegionName;

@@ -41,11 +41,14 @@ export interface HostedAgentOptions {
     ms: number,
     outcome: 'accepted' | 'stale' | 'refused' | 'failed',
   ) => void;
+  /** The driver has assumed a role, or could not. */
+  readonly onRole: (role: Role, error: unknown) => void;
   /** What it wants may have changed: look at `wakeAt`. */
   readonly onChanged: (agent: HostedAgent) => void;
 }
 
 const LOOK_MS = 20;
+const ASSUME_AGAIN_MS = 1000;
 
 /** Keys of failover states among the cluster's registers. */
 export function registerOf(partitionSet: string): string {
@@ -230,17 +233,22 @@ export class HostedAgent implements Sleeper {
 
   /** One role after the other, in the order in which they were given. */
   #assume(role: Role): void {
-    const { driver, host } = this.#options;
-    this.#assuming = this.#assuming
-      .then(() => driver.assume(role))
-      .then(
-        () => this.#act(() => this.#core.assumed(role, host.now())),
-        () => {
-          host.after(1000, () => {
-            if (this.#core.role === role) this.#assume(role);
-          });
-        },
-      );
+    this.#assuming = this.#assuming.then(() => this.#carryOut(role));
+  }
+
+  async #carryOut(role: Role): Promise<void> {
+    const { driver, host, onRole } = this.#options;
+    try {
+      await driver.assume(role);
+    } catch (error) {
+      onRole(role, error ?? new Error('The driver did not say why.'));
+      host.after(ASSUME_AGAIN_MS, () => {
+        if (this.#core.role === role) this.#assume(role);
+      });
+      return;
+    }
+    onRole(role, undefined);
+    this.#act(() => this.#core.assumed(role, host.now()));
   }
 
   #onEvent(event: AgentEvent): void {

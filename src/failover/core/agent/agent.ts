@@ -93,7 +93,8 @@ export class AgentStateMachine {
     this.#options = options;
     this.#port = port;
     this.#machine = machineOf(options.version ?? MACHINE_VERSION);
-    this.#agenda = new Agenda({ ...options, observer: options.policy.observer });
+    const { region, policy, hints, firstBeatAt } = options;
+    this.#agenda = new Agenda({ region, observer: policy.observer, hints, firstBeatAt });
   }
 
   get state(): FailoverState | undefined {
@@ -111,7 +112,7 @@ export class AgentStateMachine {
 
   /** When to call `wake` next. */
   get wakeAt(): number {
-    return this.#nextDue().at;
+    return this.#isStopped ? Infinity : this.#nextDue().at;
   }
 
   wake(now: number): void {

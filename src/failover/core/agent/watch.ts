@@ -37,7 +37,7 @@ export class Watch {
     const last = this.#learned.at(-1);
     const isNews =
       last === undefined || triple.gcn > last.gcn || (triple.gcn === last.gcn && triple.beat > last.beat);
-    if (isNews) this.#learned = [...this.#learned, { ...triple, at: now }].slice(-KEPT);
+    if (isNews) this.#learned = [...this.#learned, learned(triple, now)].slice(-KEPT);
   }
 
   /** When the triple in force was learned. */
@@ -71,7 +71,12 @@ export class Watch {
 
   /** The process was suspended: what it measured is worth nothing. */
   restart(now: number): void {
-    this.#learned = this.#learned.slice(-1).map((last) => ({ ...last, at: now }));
+    this.#learned = this.#learned.slice(-1).map((last) => learned(last, now));
     this.#stepAt = now;
   }
+}
+
+/** Written out: an object made by spreading another has a hidden class of its own, and a process holds thousands of these. */
+function learned({ gcn, writer, beat }: Triple, at: number): Learned {
+  return { gcn, writer, beat, at };
 }

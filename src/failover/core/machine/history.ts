@@ -17,10 +17,54 @@ export interface HistoryEntry {
   readonly region: RegionName | null;
 }
 
+/** What can happen, and why: every pair that this version of the machine makes. */
+export const TRANSITIONS: Readonly<Record<HistoryEntry['what'], readonly HistoryEntry['why'][]>> = {
+  raised: ['silence', 'unable', 'stop', 'signal', 'forced'],
+  elected: ['silence', 'unable', 'stop', 'signal', 'forced'],
+  began: ['priority', 'operator', 'signal', 'leaving'],
+  switched: ['priority', 'operator', 'signal', 'leaving'],
+  'gave up': ['took too long', 'target gone', 'writer restarted', 'withdrawn'],
+};
+
 const KEPT = 3;
 
 export function remember(state: FailoverState, entry: HistoryEntry): FailoverState {
   return { ...state, history: [...state.history, entry].slice(-KEPT) };
+}
+
+/**
+ * The entries that came between two states of one partition-set, the oldest first; as many as the later one still has. Two
+ * entries may look the same, a move that is tried again within a clock's tick: then the steps decide. Every entry is a step,
+ * and so is a target's readiness, once in a move.
+ */
+export function newEntries(before: FailoverState, state: FailoverState): readonly HistoryEntry[] {
+  const { history } = state;
+  const tails = history.map((_, count) => history.slice(history.length - count));
+  const fitting = tails.filter((tail) => continues(before.history, history, tail.length));
+  return fitting.find((tail) => explainsSteps(before, state, tail)) ?? fitting[0] ?? history;
+}
+
+/** Without its last `count` entries, the later history is the end of the earlier one. */
+function continues(before: readonly HistoryEntry[], after: readonly HistoryEntry[], count: number): boolean {
+  const kept = after.length - count;
+  const shift = before.length - kept;
+  return shift >= 0 && after.slice(0, kept).every((entry, at) => sameEntry(entry, before[shift + at]!));
+}
+
+function explainsSteps(
+  before: FailoverState,
+  { step }: FailoverState,
+  tail: readonly HistoryEntry[],
+): boolean {
+  const isWaiting = before.phase === 'Graceful' && before.quiesce !== true;
+  const moves = tail.filter(({ what }) => what === 'began').length + (isWaiting ? 1 : 0);
+  const others = step - before.step - tail.length;
+  return others >= 0 && others <= moves;
+}
+
+function sameEntry(a: HistoryEntry, b: HistoryEntry): boolean {
+  const isSameMoment = a.at === b.at && a.from === b.from && a.to === b.to;
+  return isSameMoment && a.what === b.what && a.who === b.who && a.why === b.why && a.region === b.region;
 }
 
 const RAISED: Readonly<Record<string, string>> = {

@@ -19,7 +19,7 @@ const timestamp = z.string().check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d/), z.maxL
 /** Sums of squares are made of these: they must stay finite. */
 const phase2Ms = z.number().check(z.gte(0), z.lte(1e9));
 const flag = z.optional(z.literal(true));
-const progress = z.looseObject({ epoch: count, lsn: count });
+const progress = z.looseObject({ epoch: count, primary: z.optional(count), lsn: count });
 const statistics = z.looseObject({ count: ms, average: ms, mean: ms, squares: ms });
 
 const timings = z.looseObject({

@@ -29,9 +29,14 @@ export const SERVICE_STATUSES = [
 ] as const;
 export type ServiceStatus = (typeof SERVICE_STATUSES)[number];
 
-/** How far a log goes: the epoch (GCN) of its last entry, and that entry's LSN. Compared in this order. */
+/**
+ * How far a log goes: the epoch of its last entry, and that entry's LSN. Compared in this order. The epoch's high-order part
+ * is the GCN; its low-order part is the number of the primary that wrote the entry, for regions that replace theirs within a
+ * GCN: what a replaced primary had sent out and its successor does not know is false progress too.
+ */
 export interface Progress {
   readonly epoch: number;
+  readonly primary?: number;
   readonly lsn: number;
 }
 
@@ -139,11 +144,11 @@ export const SCHEMA = 1;
 export const MACHINE_VERSION = 2;
 
 export function sameProgress(a: Progress, b: Progress): boolean {
-  return a.epoch === b.epoch && a.lsn === b.lsn;
+  return compareProgress(a, b) === 0;
 }
 
 export function compareProgress(a: Progress, b: Progress): number {
-  return a.epoch - b.epoch || a.lsn - b.lsn;
+  return a.epoch - b.epoch || (a.primary ?? 0) - (b.primary ?? 0) || a.lsn - b.lsn;
 }
 
 export function regionOf(state: FailoverState, name: RegionName): RegionState | undefined {
