@@ -18,3 +18,4 @@ export * from './planted.ts';
 export * from './search.ts';
 export * from './simulated.ts';
 export * from './versioned.ts';
+export * from './consistency/index.ts';
