@@ -9,8 +9,10 @@ export default defineConfig({
     alias: {
       'baton/caspaxos': room('caspaxos'),
       'baton/check': room('check'),
+      'baton/engine': room('engine'),
       'baton/failover': room('failover'),
       'baton/protocol': room('protocol'),
+      'baton/server': room('server'),
       'baton/sim': room('sim'),
     },
   },

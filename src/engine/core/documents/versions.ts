@@ -1,0 +1,20 @@
+/** Changes and the versions that they become. */
+import { expiresAt, type Change, type Entry, type JsonBytes, type Version } from '../model.ts';
+
+/** A version that can be read: not a deletion. */
+export type Readable<T extends Change> = T & { readonly body: JsonBytes };
+
+/** What a change is once it lies in an entry of the log. */
+export function versionIn({ epoch, lsn, at }: Pick<Entry, 'epoch' | 'lsn' | 'at'>, change: Change): Version {
+  return { ...change, createdLsn: change.createdLsn === 0 ? lsn : change.createdLsn, epoch, lsn, at };
+}
+
+/** LSN of the entry that created the document. 0 in a change means its own entry, so whoever has the version knows it. */
+export function createdLsnOf({ createdLsn, lsn }: Pick<Version, 'createdLsn' | 'lsn'>): number {
+  return createdLsn === 0 ? lsn : createdLsn;
+}
+
+/** Whether there is a document: a deletion is none, and neither is one whose time to live is over. */
+export function isAlive(version: Version | undefined, now: number): version is Readable<Version> {
+  return version?.body !== undefined && now < expiresAt(version);
+}
