@@ -1,0 +1,58 @@
+/** Data that a full copy has replaced: taken away piece by piece, as commits go by. */
+import { dataTables } from './document-index.ts';
+import { numberKey } from './keys.ts';
+import type { Tables } from './tables.ts';
+import type { WriteQueue } from './write-queue.ts';
+
+const GARBAGE = { start: Buffer.from('garbage/'), end: Buffer.from('garbage0') };
+
+export class GarbageCollector {
+  readonly #tables: Tables;
+  readonly #queue: WriteQueue;
+  readonly #numbers: number[];
+  /** Some of the data may still be in the queue, where they cannot be seen. */
+  #isWaiting = false;
+
+  constructor(tables: Tables, queue: WriteQueue) {
+    this.#tables = tables;
+    this.#queue = queue;
+    this.#numbers = [...tables.meta.getKeys(GARBAGE)].map((key) => key.readUInt32BE(GARBAGE.start.length));
+  }
+
+  get hasWork(): boolean {
+    return this.#numbers.length > 0;
+  }
+
+  add(number: number): void {
+    this.#numbers.push(number);
+    this.#queue.put(this.#tables.meta, keyOf(number), Buffer.of(1));
+    this.#isWaiting = true;
+  }
+
+  /** A commit failed. */
+  wait(): void {
+    this.#isWaiting = true;
+  }
+
+  /** Removes at most so many records. */
+  step(limit: number): void {
+    const [number] = this.#numbers;
+    if (number === undefined || limit === 0) return;
+    if (this.#isWaiting) {
+      this.#isWaiting = false;
+      return;
+    }
+    const range = { start: numberKey(number), end: numberKey(number + 1), limit };
+    for (const table of dataTables(this.#tables)) {
+      const keys = [...table.getKeys(range)];
+      for (const key of keys) this.#queue.remove(table, key);
+      if (keys.length > 0) return;
+    }
+    this.#queue.remove(this.#tables.meta, keyOf(number));
+    this.#numbers.shift();
+  }
+}
+
+function keyOf(number: number): Buffer {
+  return Buffer.concat([GARBAGE.start, numberKey(number)]);
+}

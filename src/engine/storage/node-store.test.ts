@@ -1,0 +1,43 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { open } from 'lmdb';
+import { afterAll } from 'vitest';
+import { partitionStoreConformance } from '../../../test/conformance/partition-store.ts';
+import { NodeStore } from './node-store.ts';
+
+/** In memory where that is to be had: thousands of syncs wait for nothing. */
+const directory = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'baton-node-store-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** With small numbers, so that indices are flushed and entries trimmed all the time. */
+partitionStoreConformance('lmdb', {
+  open: async (place) => {
+    const node = await NodeStore.open({
+      directory: join(directory, place),
+      flushChanges: 7,
+      flushMs: 20,
+      flushPiece: 1,
+    });
+    return {
+      partition: (partitionSet) => node.partition(partitionSet),
+      crash: () => node.abandon(),
+      close: () => node.close(),
+      fail: (error) => {
+        node.maxBytes = error === undefined ? Infinity : 1;
+      },
+    };
+  },
+  damage: async (place, _partitionSet, lsn) => {
+    const root = open<Buffer, Buffer>({ path: join(directory, place), encoding: 'binary', noSubdir: false });
+    const entries = root.openDB<Buffer, Buffer>('entries', { encoding: 'binary', keyEncoding: 'binary' });
+    const pairs = [...entries.getRange()];
+    for (const { key, value } of pairs) {
+      if (key.readUInt32BE(8) !== lsn) continue;
+      const bytes = Buffer.from(value);
+      bytes[bytes.length - 2]! ^= 4;
+      await entries.put(key, bytes);
+    }
+    await root.close();
+  },
+});

@@ -1,0 +1,192 @@
+/**
+ * The database file of a node: LMDB, one environment with a few tables that all its partitions share. A list of writes is
+ * committed as one transaction with one sync.
+ *
+ *   meta         format, owner; for each partition its record and its notes; data that are being removed
+ *   entries      the logs: data number, LSN -> the entry's bytes
+ *   documents    data number, EPK, id -> where the newest version lies
+ *   operations   data number, operation id -> LSN
+ *   expiries     data number, moment, EPK, id -> LSN
+ *   superseded   data number, LSN -> how many of a batch's changes nobody needs any more
+ *   undone       partition number, epoch, LSN -> an undone entry
+ */
+import { mkdirSync, realpathSync, statfsSync } from 'node:fs';
+import { type Database, open, type RootDatabase } from 'lmdb';
+import { EngineStorageError, storageError } from './errors.ts';
+import { claim, release } from './owner.ts';
+import { readRecord, writeRecord } from './records.ts';
+
+const FORMAT = 1;
+const FORMAT_KEY = Buffer.from('format');
+const PAGE = 4096;
+const NO_SPACE = 28;
+const INPUT_OUTPUT = 5;
+/** An environment of a handful of pages; less room than this is no room. */
+const LEAST_ROOM = 256 * 1024;
+/** What a record takes besides itself, about: its key, and pages that are not full. */
+const OVERHEAD = 1.4;
+
+export type Table = Database<Buffer, Buffer>;
+
+export interface Write {
+  readonly table: Table;
+  readonly key: Buffer;
+  /** Undefined: removes it. */
+  readonly value: Uint8Array | undefined;
+}
+
+const TABLES = ['meta', 'entries', 'documents', 'operations', 'expiries', 'superseded', 'undone'] as const;
+export type TableName = (typeof TABLES)[number];
+
+export class Tables implements Readonly<Record<TableName, Table>> {
+  readonly directory: string;
+  readonly meta: Table;
+  readonly entries: Table;
+  readonly documents: Table;
+  readonly operations: Table;
+  readonly expiries: Table;
+  readonly superseded: Table;
+  readonly undone: Table;
+  readonly #root: RootDatabase<Buffer, Buffer>;
+
+  private constructor(directory: string, root: RootDatabase<Buffer, Buffer>) {
+    const table = (name: TableName): Table =>
+      root.openDB<Buffer, Buffer>(name, { encoding: 'binary', keyEncoding: 'binary' });
+    this.directory = directory;
+    this.#root = root;
+    this.meta = table('meta');
+    this.entries = table('entries');
+    this.documents = table('documents');
+    this.operations = table('operations');
+    this.expiries = table('expiries');
+    this.superseded = table('superseded');
+    this.undone = table('undone');
+  }
+
+  static async open(path: string): Promise<Tables> {
+    const { directory, root } = openEnvironment(path);
+    const tables = new Tables(directory, root);
+    try {
+      claim(tables.meta, directory);
+    } catch (error) {
+      await root.close();
+      throw error;
+    }
+    try {
+      await tables.#checkFormat();
+      return tables;
+    } catch (error) {
+      await tables.close();
+      throw error;
+    }
+  }
+
+  /** All of them or none, on disk when it resolves. */
+  async commit(writes: readonly Write[]): Promise<void> {
+    try {
+      await this.#root.batch(() => {
+        for (const { table, key, value } of writes) {
+          if (value === undefined) void table.remove(key);
+          // Written straight from this memory, which nobody changes.
+          else void table.put(key, value as Buffer);
+        }
+      });
+    } catch (error) {
+      throw await this.#asStorageError(error);
+    }
+    // What was read before came from a snapshot that does not have this.
+    this.#root.resetReadTxn();
+  }
+
+  /** Bytes of the pages that hold something. */
+  get usedBytes(): number {
+    return TABLES.reduce((sum, name) => sum + pagesOf(this[name]) * PAGE, 0);
+  }
+
+  async close(): Promise<void> {
+    try {
+      release(this.meta, this.directory);
+    } finally {
+      await this.#root.close();
+    }
+  }
+
+  async #checkFormat(): Promise<void> {
+    const stored = readRecord<{ format: number }>(this.meta.get(FORMAT_KEY), 'the format');
+    if (stored === undefined) {
+      const value = writeRecord({ format: FORMAT });
+      await this.commit([{ table: this.meta, key: FORMAT_KEY, value }]);
+    } else if (stored.format > FORMAT) {
+      throw new EngineStorageError(
+        'FORMAT_NEWER',
+        `The data in ${this.directory} have format ${stored.format}; this version reads up to ${FORMAT}.`,
+      );
+    }
+  }
+
+  async #asStorageError(failure: unknown): Promise<EngineStorageError> {
+    const cause = await causeOf(failure);
+    const { code } = cause as { code?: unknown };
+    // A write that the disk took in part is reported as an I/O error.
+    const isFull = code === NO_SPACE || code === 'ENOSPC' || (code === INPUT_OUTPUT && this.#hasNoRoom());
+    if (isFull) return diskFull(this.directory);
+    return storageError('DISK_FAILED', `The disk of ${this.directory} failed`, cause);
+  }
+
+  #hasNoRoom(): boolean {
+    const { bavail, bsize } = statfsSync(this.directory);
+    return bavail * bsize < LEAST_ROOM;
+  }
+}
+
+/** How much more the tables will hold, about. */
+export function growthOf(writes: readonly Write[]): number {
+  let bytes = 0;
+  for (const { key, value } of writes) if (value !== undefined) bytes += key.length + value.length;
+  return bytes * OVERHEAD;
+}
+
+export function diskFull(directory: string): EngineStorageError {
+  return new EngineStorageError('DISK_FULL', `There is no room left for the data in ${directory}.`);
+}
+
+/** The database says first that a commit failed, and then why. */
+async function causeOf(failure: unknown): Promise<unknown> {
+  try {
+    await (failure as { readonly commitError?: Promise<unknown> }).commitError;
+    return failure;
+  } catch (cause) {
+    return cause;
+  }
+}
+
+function pagesOf(table: Table): number {
+  const { treeBranchPageCount, treeLeafPageCount, overflowPages } = table.getStats() as Record<
+    string,
+    number
+  >;
+  return treeBranchPageCount! + treeLeafPageCount! + overflowPages!;
+}
+
+function openEnvironment(path: string): { directory: string; root: RootDatabase<Buffer, Buffer> } {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const directory = realpathSync(path);
+    const root = open<Buffer, Buffer>({
+      path: directory,
+      encoding: 'binary',
+      keyEncoding: 'binary',
+      // A directory, whatever its name: one with a dot in it would be taken for a file.
+      noSubdir: false,
+      // By default a commit is visible before it is on disk: here an answer means durable.
+      overlappingSync: false,
+      // Batches are made here, one at a time; waiting for the turn to end would only add to the latency.
+      eventTurnBatching: false,
+      maxDbs: TABLES.length + 1,
+      pageSize: PAGE,
+    });
+    return { directory, root };
+  } catch (error) {
+    throw storageError('OPEN_FAILED', `The data directory ${path} cannot be opened`, error);
+  }
+}
