@@ -1,0 +1,286 @@
+/**
+ * A reader that follows a writer (the paper's XP secondary): it asks to follow, is told the writer's history, undoes what it
+ * has besides it (rule 5), takes the entries in their order and says what is on disk. When its log ends before the writer's
+ * begins, it takes everything anew.
+ *
+ *   asking ──welcome──▶ undoing ──on disk──▶ ready ──entries──▶ following
+ *     ▲                                                            │ link lost, invited again
+ *     └────────────────────────────────────────────────────────────┘
+ *
+ * It also pulls the read grants (rule 15): asked for at t0, a grant counts from t0.
+ */
+import type { Entry } from '../model.ts';
+import { DamagedEntry, type PartitionStore } from '../store.ts';
+import type { RegionName } from './forwarder.ts';
+import {
+  type Entries,
+  type Grant,
+  type Marks,
+  NO_MARKS,
+  type PartitionMessage,
+  type Welcome,
+} from './messages.ts';
+import { noteEpochs } from './notes.ts';
+import { type ProgressTable, sharedUpTo, upTo } from './progress-table.ts';
+
+export interface FollowingPort {
+  send(to: RegionName, message: PartitionMessage): void;
+  now(): number;
+  wallClock(): number;
+  /** Calls `flush` of the partition soon. */
+  flushSoon(): void;
+  /** Entries were undone: from behind that LSN on. `committed`: this copy knew the first of them to be globally committed. */
+  undone(count: number, after: number, committed: boolean): void;
+  /** Entries came in, or marks. */
+  advanced(entries: readonly Entry[]): void;
+  /** A full copy is complete. */
+  built(): void;
+}
+
+export interface FollowingTimings {
+  /** A question that is not answered is asked again after this, and later each time up to the longest. */
+  readonly askAgainMs: number;
+  readonly longestMs: number;
+}
+
+export const FOLLOWING_TIMINGS: FollowingTimings = { askAgainMs: 100, longestMs: 2000 };
+
+type Stage = 'asking' | 'undoing' | 'ready' | 'following';
+
+export class Following {
+  readonly gcn: number;
+  readonly writer: RegionName;
+  readonly #store: PartitionStore;
+  readonly #port: FollowingPort;
+  readonly #timings: FollowingTimings;
+  readonly #newSession: () => number;
+  #stage: Stage = 'asking';
+  #session = 0;
+  /** Of the welcome. */
+  #epoch = 0;
+  /** While it undoes, the session has come to its end. */
+  #isOver = false;
+  #asks = 0;
+  #askAt = 0;
+  #received = 0;
+  #durable = 0;
+  #marks: Marks = NO_MARKS;
+  /** A full copy is complete when the log reaches this. */
+  #builtAt = 0;
+  #grantUntil = -Infinity;
+  #grantedMs = 0;
+  #grantAsked: { readonly number: number; readonly at: number } | undefined;
+  #grantNumber = 0;
+
+  constructor(
+    options: { readonly gcn: number; readonly writer: RegionName; readonly newSession: () => number },
+    store: PartitionStore,
+    port: FollowingPort,
+    timings = FOLLOWING_TIMINGS,
+  ) {
+    this.gcn = options.gcn;
+    this.writer = options.writer;
+    this.#newSession = options.newSession;
+    this.#store = store;
+    this.#port = port;
+    this.#timings = timings;
+  }
+
+  get isFollowing(): boolean {
+    return this.#stage === 'ready' || this.#stage === 'following';
+  }
+
+  /** What the writer said last. It holds for this copy as far as its log goes. */
+  get marks(): Marks {
+    return this.#marks;
+  }
+
+  get nextAt(): number {
+    return this.#stage === 'asking' || this.#stage === 'ready' ? this.#askAt : Infinity;
+  }
+
+  wake(now: number): void {
+    if (now < this.nextAt) return;
+    if (this.#stage === 'ready') this.#sayReady(now);
+    else this.#ask(now);
+  }
+
+  /** The writer is there, or there again. */
+  invited(now: number): void {
+    if (this.#stage === 'undoing') this.#isOver = true;
+    else this.#begin(now);
+  }
+
+  linkLost(): void {
+    if (this.#stage === 'undoing') this.#isOver = true;
+    if (!this.isFollowing) return;
+    this.#stage = 'asking';
+    this.#asks = 0;
+    this.#askAt = Infinity;
+  }
+
+  #begin(now: number): void {
+    this.#stage = 'asking';
+    this.#asks = 0;
+    this.#ask(now);
+  }
+
+  #ask(now: number): void {
+    const { askAgainMs, longestMs } = this.#timings;
+    this.#session = this.#newSession();
+    this.#askAt = now + Math.min(longestMs, askAgainMs * 2 ** Math.min(this.#asks, 10));
+    this.#asks += 1;
+    this.#port.send(this.writer, { type: 'follow', gcn: this.gcn, session: this.#session });
+  }
+
+  /** Again and again until something comes: it may have been lost. */
+  #sayReady(now: number): void {
+    this.#askAt = now + this.#timings.longestMs;
+    this.#port.send(this.writer, {
+      type: 'ready',
+      gcn: this.gcn,
+      session: this.#session,
+      epoch: this.#epoch,
+      lsn: this.#durable,
+    });
+  }
+
+  /** Rule 5: finds where the histories part, and undoes what is only in this one. */
+  onWelcome({ session, epoch, table, tail, base }: Welcome): void {
+    if (this.#stage !== 'asking' || session !== this.#session) return;
+    this.#stage = 'undoing';
+    this.#isOver = false;
+    this.#epoch = epoch;
+    const own = { table: this.#store.notes.table, tail: this.#store.tail };
+    const shared = this.#store.notes.building ? 0 : sharedUpTo(own, { table, tail });
+    const isUndone = this.#undo(shared);
+    const isTooOld = shared + 1 < base;
+    if (isTooOld || !isUndone || this.#store.notes.building) this.#startCopy(table, base);
+    this.#builtAt = Math.max(tail.lsn, base - 1);
+    this.#finishCopyAt(this.#store.tail.lsn);
+    const { lsn } = this.#store.tail;
+    this.#received = lsn;
+    this.#store.sync((error) => {
+      if (this.#stage !== 'undoing' || session !== this.#session) return;
+      this.#stage = 'asking';
+      if (this.#isOver) this.#begin(this.#port.now());
+      if (error !== undefined || this.#isOver) return;
+      this.#stage = 'ready';
+      this.#durable = lsn;
+      this.#sayReady(this.#port.now());
+    });
+    this.#port.flushSoon();
+  }
+
+  /** False: some of it is damaged here, or was trimmed. Nobody else has it, and this copy is of no use any more. */
+  #undo(shared: number): boolean {
+    const { tail, notes, base } = this.#store;
+    if (tail.lsn <= shared || notes.building) return true;
+    this.#port.undone(tail.lsn - shared, shared, notes.gclsn > shared);
+    const from = Math.max(shared, base - 1);
+    try {
+      if (tail.lsn > from) this.#store.truncate(from, this.#port.wallClock());
+    } catch (error) {
+      if (error instanceof DamagedEntry) return false;
+      throw error;
+    }
+    this.#store.note({ table: upTo(notes.table, from), gclsn: Math.min(notes.gclsn, from) });
+    return from === shared;
+  }
+
+  /** Below the base the writer's log has gaps, and only its table knows where those epochs began. */
+  #startCopy(table: ProgressTable, base: number): void {
+    this.#store.note({ building: true });
+    this.#store.clear(base);
+    this.#store.note({ table: upTo(table, base - 1), gclsn: 0 });
+  }
+
+  #finishCopyAt(lsn: number): void {
+    if (!this.#store.notes.building || lsn < this.#builtAt) return;
+    this.#store.note({ building: false });
+    this.#port.built();
+  }
+
+  onEntries({ session, after, entries, marks }: Entries): void {
+    if (!this.isFollowing || session !== this.#session) return;
+    this.#stage = 'following';
+    if (after > this.#received) {
+      this.#acknowledge({ gap: true });
+      return;
+    }
+    const fresh = entries.filter(({ lsn }) => lsn > this.#received);
+    if (fresh.length > 0) this.#take(fresh);
+    this.#marks = marks;
+    const gclsn = Math.min(marks.gclsn, this.#received);
+    if (gclsn > this.#store.notes.gclsn) this.#store.note({ gclsn });
+    this.#port.advanced(fresh);
+    // With entries the acknowledgement waits for the disk.
+    if (fresh.length === 0) this.#acknowledge();
+    else this.#port.flushSoon();
+  }
+
+  #take(entries: readonly Entry[]): void {
+    noteEpochs(this.#store, entries);
+    this.#store.append(entries);
+    this.#received = entries.at(-1)!.lsn;
+    this.#finishCopyAt(this.#received);
+  }
+
+  /** Everything up to there is on disk. */
+  onDurable(lsn: number): void {
+    const reached = Math.min(lsn, this.#received);
+    if (!this.isFollowing || reached <= this.#durable) return;
+    this.#durable = reached;
+    this.#acknowledge();
+  }
+
+  #acknowledge(how: { readonly gap?: true } = {}): void {
+    this.#port.send(this.writer, {
+      type: 'ack',
+      gcn: this.gcn,
+      session: this.#session,
+      durable: this.#durable,
+      received: this.#received,
+      gclsn: this.#store.notes.gclsn,
+      ...how,
+    });
+  }
+
+  // ---- read grants
+
+  mayReadStrongly(now: number): boolean {
+    return now < this.#grantUntil;
+  }
+
+  /** Whether more than half of it is left. */
+  isGrantFresh(now: number): boolean {
+    return this.#grantUntil - now > this.#grantedMs / 2;
+  }
+
+  askForGrant(incarnation: number, now: number): void {
+    if (!this.isFollowing) return;
+    this.#grantNumber += 1;
+    this.#grantAsked = { number: this.#grantNumber, at: now };
+    this.#port.send(this.writer, {
+      type: 'ask',
+      gcn: this.gcn,
+      session: this.#session,
+      number: this.#grantNumber,
+      incarnation,
+    });
+  }
+
+  onGrant({ session, number, ms }: Grant): void {
+    const asked = this.#grantAsked;
+    if (session !== this.#session || asked?.number !== number) return;
+    this.#grantAsked = undefined;
+    this.#grantUntil = Math.max(this.#grantUntil, asked.at + ms);
+    this.#grantedMs = ms;
+  }
+
+  /** The process stood still: what it was granted may be over. */
+  dropGrant(): void {
+    this.#grantUntil = -Infinity;
+    this.#grantAsked = undefined;
+  }
+}

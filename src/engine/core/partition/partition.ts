@@ -1,0 +1,499 @@
+/**
+ * One region's copy of a partition-set (paper 2 and 5.3): a state machine that is told what to be, takes writes and reads,
+ * and talks to the other copies. No I/O and no clock here: the host carries its messages, keeps its store, and wakes it.
+ *
+ *   write ──▶ evaluate ──▶ append ──┬──▶ store ──on disk──┐
+ *  (requests.ts)                    └──▶ forwarder ──acks─┴──▶ settle: the GCLSN rises ──▶ answers, marks to the readers
+ *
+ * It knows nothing of how failover is decided. It asks `mayWrite` before it takes a write or shows something strongly, and
+ * tells its agent when something has changed that the agent should know of.
+ */
+import type { ContainerSettings, JsonCodec, Limits } from '../documents/request.ts';
+import { comparePositions, type Entry, epochOf, gcnOf, type Position, primaryOf } from '../model.ts';
+import type { PartitionStore } from '../store.ts';
+import { Following, type FollowingTimings } from './following.ts';
+import type { ForwarderLimits, RegionName } from './forwarder.ts';
+import type { Marks, PartitionMessage } from './messages.ts';
+import { putNotesRight } from './notes.ts';
+import { contains, epochAt } from './progress-table.ts';
+import { type Consistency, Reign, type WriterRole } from './reign.ts';
+import { Repairs } from './repair.ts';
+import { Waits } from './waits.ts';
+
+export interface PartitionPort {
+  /** Monotonic, in milliseconds. */
+  now(): number;
+  wallClock(): number;
+  send(to: RegionName, message: PartitionMessage): void;
+  /** Whether the link to that region takes more now. When it does again: `linkReady`. */
+  canSend(to: RegionName): boolean;
+  /** Since that region's node proved that its disk takes writes; Infinity: it has not lately. */
+  heardMsAgo(region: RegionName): number;
+  mayWrite(): boolean;
+  /** Rule 15: for how long that process of a region may read strongly; 0 is no. */
+  grant(asker: { readonly region: RegionName; readonly incarnation: number }): number;
+  /** The agent should look at the status: at once, or some time soon. */
+  changed(how: 'at once' | 'soon'): void;
+  /** Call `flush` when this turn's work is done. */
+  flushSoon(): void;
+  event(event: PartitionEvent): void;
+}
+
+export type PartitionEvent =
+  | { readonly event: 'undone'; readonly count: number; readonly after: number; readonly committed: boolean }
+  | { readonly event: 'damaged' | 'repaired'; readonly lsn: number }
+  | { readonly event: 'disk'; readonly error: Error | undefined };
+
+export interface PartitionOptions {
+  readonly region: RegionName;
+  /** All regions of the partition-set. */
+  readonly regions: readonly RegionName[];
+  readonly consistency: Consistency;
+  readonly settings: ContainerSettings;
+  readonly limits: Limits;
+  readonly json: JsonCodec;
+  /** Writes and reads that wait at a time. */
+  readonly maxWaiting: number;
+  readonly forwarder?: ForwarderLimits;
+  readonly following?: FollowingTimings;
+}
+
+export type PartitionRole =
+  | { readonly role: 'fenced'; readonly epoch: number }
+  | { readonly role: 'reader' | 'builder'; readonly epoch: number; readonly writer: RegionName }
+  | ({ readonly role: 'writer' } & WriterRole)
+  | { readonly role: 'gone' };
+
+export interface PeerStanding {
+  readonly acknowledgedMsAgo: number;
+  readonly lsn: number;
+  readonly behindMs: number;
+}
+
+export interface PartitionStatus {
+  readonly build: 'Building' | 'Built';
+  readonly progress: { readonly epoch: number; readonly primary: number; readonly lsn: number };
+  readonly gclsn: number;
+  readonly canCommit: boolean;
+  readonly peers: Readonly<Record<RegionName, PeerStanding>>;
+  readonly quiesced: boolean;
+}
+
+const SESSIONS = 2 ** 20;
+
+export class PartitionStateMachine {
+  readonly options: PartitionOptions;
+  readonly store: PartitionStore;
+  readonly port: PartitionPort;
+  /** Requests that wait for something of this partition. */
+  readonly waits: Waits;
+  readonly #incarnation: number;
+  readonly #repairs: Repairs;
+  #consistency: Consistency;
+  #fence: number;
+  #reign: Reign | undefined;
+  #following: Following | undefined;
+  #isGone = false;
+  #durable: Position;
+  /** What the disk was last asked to take. */
+  #onItsWay: Position;
+  #diskError: Error | undefined;
+  #isDirty = false;
+  #wasQuiet = false;
+  #sessions = 0;
+  #openUndone: Map<string, Position>;
+
+  /** The store's notes hold this process's incarnation already, on disk. */
+  constructor(options: PartitionOptions, store: PartitionStore, port: PartitionPort) {
+    this.options = options;
+    this.store = store;
+    this.port = port;
+    this.waits = new Waits(() => port.now());
+    putNotesRight(store);
+    this.#consistency = options.consistency;
+    this.#incarnation = store.notes.incarnation;
+    this.#fence = store.notes.fence;
+    this.#durable = store.tail;
+    this.#onItsWay = store.tail;
+    this.#repairs = new Repairs(store);
+    this.#openUndone = openUndone(store);
+  }
+
+  get reign(): Reign | undefined {
+    return this.#reign;
+  }
+
+  get following(): Following | undefined {
+    return this.#following;
+  }
+
+  get incarnation(): number {
+    return this.#incarnation;
+  }
+
+  /** The highest GCN that this copy was told of: it takes part in no older one. */
+  get fence(): number {
+    return this.#fence;
+  }
+
+  get diskError(): Error | undefined {
+    return this.#diskError;
+  }
+
+  /** Whether what it holds is a state of the partition-set at all. */
+  get isReadable(): boolean {
+    return !this.#isGone && !this.store.notes.building;
+  }
+
+  /** What this copy may show: everything up to here is globally committed, as far as it knows. */
+  get committed(): Position {
+    const { gclsn, table } = this.store.notes;
+    return { epoch: epochAt(table, gclsn), lsn: gclsn };
+  }
+
+  get marks(): Marks {
+    const { gclsn } = this.store.notes;
+    const told = this.#reign?.marks ?? this.#following?.marks;
+    if (told === undefined) return { gclsn, safe: 0, everywhere: 0 };
+    return { gclsn, safe: Math.min(told.safe, gclsn), everywhere: Math.min(told.everywhere, gclsn) };
+  }
+
+  get consistency(): Consistency {
+    return this.#consistency;
+  }
+
+  set consistency(consistency: Consistency) {
+    this.#consistency = consistency;
+    if (this.#reign === undefined) return;
+    this.#reign.consistency = consistency;
+    this.settle();
+  }
+
+  // ---- roles
+
+  /** Becomes that. `done` is called when it is that on disk too; after an error it is to be told again. */
+  assume(role: PartitionRole, done: (error: Error | undefined) => void): void {
+    if (role.role === 'gone') {
+      this.#isGone = true;
+      this.#leave();
+      done(undefined);
+      return;
+    }
+    if (role.epoch < this.#fence) {
+      done(new Error(`Epoch ${role.epoch} is over: this copy knows of ${this.#fence}.`));
+      return;
+    }
+    this.#isGone = false;
+    if (role.epoch > this.#fence) {
+      // Fence first (rule 7): what ran under an older GCN is over before anybody is told.
+      this.#leave();
+      this.#fence = role.epoch;
+      this.store.note({ fence: role.epoch });
+    }
+    if (role.role === 'writer') this.#lead(role);
+    else if (role.role === 'fenced') this.#leave();
+    else this.#follow(role);
+    const { tail } = this.store;
+    this.store.sync((error) => {
+      this.#onDurable(tail, error);
+      done(error);
+    });
+    this.wantFlush();
+  }
+
+  #leave(): void {
+    this.#reign?.end();
+    this.#reign = undefined;
+    this.#following = undefined;
+    this.waits.again();
+  }
+
+  #lead(role: WriterRole): void {
+    this.#following = undefined;
+    this.#wasQuiet = false;
+    if (this.#reign?.gcn !== role.epoch) {
+      this.#reign?.end();
+      const { region, regions, forwarder } = this.options;
+      const options = {
+        gcn: role.epoch,
+        epoch: epochOf(role.epoch, this.#incarnation),
+        region,
+        others: regions.filter((name) => name !== region),
+        durable: Math.min(this.#durable.lsn, this.store.tail.lsn),
+        now: this.port.now(),
+        ...(forwarder && { limits: forwarder }),
+      };
+      this.#reign = new Reign(options, role, this.#consistency, this.store, this.port);
+    }
+    this.#reign.role = role;
+    this.settle();
+    this.waits.again();
+  }
+
+  #follow({ epoch, writer }: { readonly epoch: number; readonly writer: RegionName }): void {
+    this.#reign?.end();
+    this.#reign = undefined;
+    if (this.#following?.gcn === epoch && this.#following.writer === writer) return;
+    this.#following = new Following(
+      { gcn: epoch, writer, newSession: () => this.#newSession() },
+      this.store,
+      {
+        send: (to, message) => this.port.send(to, message),
+        now: () => this.port.now(),
+        wallClock: () => this.port.wallClock(),
+        flushSoon: () => this.wantFlush(),
+        undone: (count, after, committed) => this.port.event({ event: 'undone', count, after, committed }),
+        advanced: (entries) => this.#advanced(entries),
+        built: () => this.#closeReturned(),
+      },
+      this.options.following,
+    );
+    this.#following.wake(this.port.now());
+  }
+
+  #newSession(): number {
+    this.#sessions += 1;
+    return this.#incarnation * SESSIONS + this.#sessions;
+  }
+
+  /** Rule 21: an undone write that history contains again is not lost. */
+  #advanced(entries: readonly Entry[]): void {
+    if (this.#openUndone.size > 0) for (const entry of entries) this.#close(entry);
+    this.waits.again();
+  }
+
+  /** The same after a full copy, in which entries that nobody needs any more do not come along. */
+  #closeReturned(): void {
+    const history = { table: this.store.notes.table, tail: this.store.tail };
+    for (const position of this.#openUndone.values()) if (contains(history, position)) this.#close(position);
+  }
+
+  #close(position: Position): void {
+    if (this.#openUndone.delete(nameOf(position))) this.store.closeUndone(position, 'returned');
+  }
+
+  status(): PartitionStatus {
+    const { notes } = this.store;
+    const peers: Record<RegionName, PeerStanding> = {};
+    for (const region of this.options.regions) {
+      if (region !== this.options.region) peers[region] = this.#peer(region);
+    }
+    const { epoch, lsn } = this.#durable;
+    return {
+      build: notes.building ? 'Building' : 'Built',
+      progress: { epoch: gcnOf(epoch), primary: primaryOf(epoch), lsn },
+      gclsn: Math.min(notes.gclsn, lsn),
+      canCommit: this.#diskError === undefined && !this.#isGone,
+      peers,
+      quiesced: this.#isQuiet(),
+    };
+  }
+
+  #isQuiet(): boolean {
+    if (this.#reign === undefined) return true;
+    const isOnDisk = this.#durable.lsn === this.store.tail.lsn;
+    return !this.#reign.role.accepts && this.#reign.waiting === 0 && isOnDisk;
+  }
+
+  /** A writer counts on those that follow it (rule 5); others prove by their nodes that they are there. */
+  #peer(region: RegionName): PeerStanding {
+    const heardMsAgo = this.port.heardMsAgo(region);
+    if (this.#reign === undefined) return { acknowledgedMsAgo: heardMsAgo, lsn: 0, behindMs: Infinity };
+    const standing = this.#reign.forwarder.standing(region, this.store.tail.lsn, this.port.now());
+    if (standing === undefined) return { acknowledgedMsAgo: Infinity, lsn: 0, behindMs: Infinity };
+    const { lsn, stuckMs, behindMs } = standing;
+    return { acknowledgedMsAgo: Math.max(heardMsAgo, stuckMs), lsn, behindMs };
+  }
+
+  // ---- messages
+
+  onMessage(from: RegionName, message: PartitionMessage): void {
+    if (message.type === 'damaged') {
+      const entry = this.#repairs.answer(message);
+      if (entry !== undefined) this.port.send(from, { type: 'repair', entry });
+    } else if (message.type === 'repair') {
+      this.#onRepair(message.entry);
+    } else if (message.gcn < this.#fence) {
+      // Everybody's replication of an older epoch is refused (rule 7).
+      if (message.type !== 'refuse' && 'session' in message)
+        this.port.send(from, { type: 'refuse', gcn: this.#fence, session: message.session });
+    } else if (this.#reign?.gcn === message.gcn) {
+      this.#toWriter(this.#reign, from, message);
+    } else if (this.#following?.gcn === message.gcn && this.#following.writer === from) {
+      this.#toReader(this.#following, message);
+    }
+  }
+
+  #toWriter(reign: Reign, from: RegionName, message: PartitionMessage): void {
+    const { forwarder } = reign;
+    const now = this.port.now();
+    if (message.type === 'follow') {
+      forwarder.onFollow(from, message, now);
+    } else if (message.type === 'ready') {
+      forwarder.onReady(from, message, now);
+      this.settle();
+      this.wantFlush();
+      this.port.changed('soon');
+    } else if (message.type === 'ack') {
+      if (forwarder.onAck(from, message, now)) this.settle();
+      if (forwarder.hasCaughtUp(from, this.store.tail.lsn)) this.port.changed('soon');
+      this.waits.again();
+      this.wantFlush();
+    } else if (message.type === 'ask') {
+      this.#grant(reign, from, message, now);
+    }
+  }
+
+  #grant(reign: Reign, from: RegionName, ask: Extract<PartitionMessage, { type: 'ask' }>, now: number): void {
+    const { session, number, incarnation } = ask;
+    // Rule 6 holds for readers too: what they would show has to be committed again first.
+    const isDue = reign.forwarder.isFollowedBy(from, session) && reign.isRecommitted && this.port.mayWrite();
+    const fresh = isDue ? reign.freshForMs(from, now) : 0;
+    const granted = fresh > 0 ? this.port.grant({ region: from, incarnation }) : 0;
+    this.port.send(from, { type: 'grant', gcn: reign.gcn, session, number, ms: Math.min(granted, fresh) });
+  }
+
+  #toReader(following: Following, message: PartitionMessage): void {
+    switch (message.type) {
+      case 'invite':
+        following.invited(this.port.now());
+        break;
+      case 'welcome':
+        following.onWelcome(message);
+        this.#openUndone = openUndone(this.store);
+        break;
+      case 'entries':
+        following.onEntries(message);
+        break;
+      case 'grant':
+        following.onGrant(message);
+        this.waits.again();
+        break;
+      default:
+    }
+  }
+
+  #onRepair(entry: Entry): void {
+    if (!this.#repairs.take(entry)) return;
+    this.port.event({ event: 'repaired', lsn: entry.lsn });
+    this.waits.again();
+    this.wantFlush();
+  }
+
+  /** A read met a damaged entry: everybody is asked for it. Any other error is thrown on. */
+  noticeDamage(error: unknown): void {
+    const question = this.#repairs.noticed(error);
+    this.port.event({ event: 'damaged', lsn: question.lsn });
+    for (const region of this.options.regions) {
+      if (region !== this.options.region) this.port.send(region, question);
+    }
+  }
+
+  linkLost(region: RegionName): void {
+    this.#reign?.forwarder.drop(region);
+    if (this.#following?.writer === region) this.#following.linkLost();
+  }
+
+  /** The link is there, or takes more again. */
+  linkReady(region: RegionName): void {
+    for (const question of this.#repairs.questions) this.port.send(region, question);
+    if (this.#reign !== undefined) {
+      if (!this.#reign.forwarder.has(region))
+        this.port.send(region, { type: 'invite', gcn: this.#reign.gcn });
+      this.wantFlush();
+    }
+    if (this.#following?.writer === region && !this.#following.isFollowing)
+      this.#following.invited(this.port.now());
+  }
+
+  /** The process stood still for a while: what it was granted may be over. */
+  suspended(): void {
+    this.#following?.dropGrant();
+  }
+
+  // ---- time and disk
+
+  get nextAt(): number {
+    return Math.min(
+      this.#reign?.nextAt ?? Infinity,
+      this.#reign?.forwarder.nextAt ?? Infinity,
+      this.#following?.nextAt ?? Infinity,
+      this.waits.nextAt,
+    );
+  }
+
+  wake(): void {
+    const now = this.port.now();
+    this.#following?.wake(now);
+    this.#reign?.wake(now);
+    if (this.#reign !== undefined && this.#reign.forwarder.nextAt <= now) {
+      this.#reign.forwarder.wake(now);
+      this.wantFlush();
+    }
+    this.waits.wake(now);
+  }
+
+  wantFlush(): void {
+    if (this.#isDirty) return;
+    this.#isDirty = true;
+    this.port.flushSoon();
+  }
+
+  /** Sends this turn's work on its way, to the disk and to the readers. */
+  flush(): void {
+    this.#isDirty = false;
+    const { tail } = this.store;
+    if (comparePositions(tail, this.#onItsWay) !== 0 || this.#diskError !== undefined) {
+      this.#onItsWay = tail;
+      this.store.sync((error) => this.#onDurable(tail, error));
+    }
+    try {
+      this.#reign?.forwarder.pump(this.#reign.marks, this.port.now());
+    } catch (error) {
+      this.noticeDamage(error);
+    }
+  }
+
+  #onDurable(tail: Position, error: Error | undefined): void {
+    this.#noteDisk(error);
+    // What was cut back since is spoken for by a later sync.
+    const isThere =
+      tail.lsn <= this.store.tail.lsn && epochAt(this.store.notes.table, tail.lsn) === tail.epoch;
+    if (error !== undefined || !isThere) return;
+    this.#durable = tail;
+    this.#reign?.onDurable(tail.lsn);
+    this.#following?.onDurable(tail.lsn);
+    if (this.#following !== undefined && tail.lsn === this.store.tail.lsn) this.port.changed('soon');
+    this.settle();
+  }
+
+  #noteDisk(error: Error | undefined): void {
+    if ((error === undefined) === (this.#diskError === undefined)) return;
+    this.#diskError = error;
+    this.port.event({ event: 'disk', error });
+    this.port.changed('at once');
+    this.waits.again();
+  }
+
+  /** Commits what can be committed, and answers who waited for it. */
+  settle(): void {
+    if (this.#reign === undefined) return;
+    if (this.#reign.settle()) {
+      this.waits.again();
+      this.wantFlush();
+    }
+    const isQuiet = this.#isQuiet();
+    if (isQuiet && !this.#wasQuiet) this.port.changed('at once');
+    this.#wasQuiet = isQuiet;
+  }
+}
+
+function openUndone(store: PartitionStore): Map<string, Position> {
+  const open = new Map<string, Position>();
+  for (const { entry, closed } of store.undone()) if (closed === undefined) open.set(nameOf(entry), entry);
+  return open;
+}
+
+function nameOf({ epoch, lsn }: Position): string {
+  return `${epoch}/${lsn}`;
+}

@@ -1,0 +1,58 @@
+/**
+ * How far the log may be trimmed. What a region that is behind needs, and what an undo could need, stays; a limit that the
+ * user set goes before the first of these, never before the second, and a region that comes too late then copies everything.
+ */
+import type { PartitionStateMachine } from './partition.ts';
+
+export interface TrimPolicy {
+  /** The log is kept for at least this long, */
+  readonly keepMs: number;
+  /** unless it is larger than this. */
+  readonly keepBytes: number;
+  /** Beyond this nobody is waited for. */
+  readonly hardBytes: number;
+}
+
+export const TRIM_POLICY: TrimPolicy = {
+  keepMs: 24 * 3_600_000,
+  keepBytes: 256 * 1024 * 1024,
+  hardBytes: Infinity,
+};
+
+/** The LSN up to which the log may go; 0: nothing may. */
+export function trimTo(partition: PartitionStateMachine, policy: TrimPolicy): number {
+  const { store, marks, port } = partition;
+  if (!partition.isReadable || store.tail.lsn < store.base) return 0;
+  const bySize = lsnAtBytes(partition, policy.keepBytes);
+  const byAge = lsnAtTime(partition, port.wallClock() - policy.keepMs);
+  const unneeded = Math.min(Math.max(bySize, byAge), marks.everywhere);
+  const lsn = Math.max(unneeded, lsnAtBytes(partition, policy.hardBytes));
+  // The last entry stays: it says in which epoch the log ends.
+  const allowed = Math.min(lsn, marks.gclsn, store.tail.lsn - 1);
+  return allowed >= store.base ? allowed : 0;
+}
+
+/** About where the log behind it has so many bytes. */
+function lsnAtBytes({ store }: PartitionStateMachine, bytes: number): number {
+  if (store.logBytes <= bytes) return 0;
+  const count = store.tail.lsn - store.base + 1;
+  return Math.floor(store.tail.lsn - count * (bytes / store.logBytes));
+}
+
+/** The last entry that is older. Times in the log do not go back, so it is found by halving. */
+function lsnAtTime(partition: PartitionStateMachine, before: number): number {
+  const { store } = partition;
+  let low = store.base - 1;
+  let high = store.tail.lsn;
+  try {
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if ((store.entry(middle)?.at ?? Infinity) < before) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  } catch (error) {
+    partition.noticeDamage(error);
+    return 0;
+  }
+}
