@@ -1,0 +1,149 @@
+/** What nodes send each other, as bytes: replication, pulses, and the agents' hints. Everything is one-way. */
+import {
+  decodeEntry,
+  encodeEntry,
+  type Entry,
+  type EpochStart,
+  type NodeMessage,
+  type PartitionMessage,
+  type Position,
+} from '../../engine/index.ts';
+import type { Hint } from '../../failover/index.ts';
+import type { Payload } from '../rpc/index.ts';
+import { malformed, packed, unpacked } from './packing.ts';
+
+export type PeerMessage =
+  | NodeMessage
+  | { readonly type: 'hint'; readonly partitionSet: string; readonly hint: Hint };
+
+/** In the order of their numbers on the wire: new ones come last. */
+const TYPES = [
+  'pulse',
+  'hint',
+  'invite',
+  'follow',
+  'welcome',
+  'ready',
+  'entries',
+  'ack',
+  'ask',
+  'grant',
+  'refuse',
+  'damaged',
+  'repair',
+] as const;
+type Type = (typeof TYPES)[number];
+
+const NUMBERS = Object.fromEntries(TYPES.map((type, number) => [type, number])) as Record<Type, number>;
+
+export function encodePeerMessage(message: PeerMessage): Payload {
+  if (message.type === 'pulse') return packed([NUMBERS.pulse, message.isWell]);
+  if (message.type === 'hint') return packed([NUMBERS.hint, message.partitionSet, message.hint]);
+  return encodePartitionMessage(message.partitionSet, message.message);
+}
+
+function encodePartitionMessage(set: string, message: PartitionMessage): Payload {
+  const head = [NUMBERS[message.type], set];
+  switch (message.type) {
+    case 'invite':
+      return packed([...head, message.gcn]);
+    case 'follow':
+    case 'refuse':
+      return packed([...head, message.gcn, message.session]);
+    case 'welcome': {
+      const { gcn, session, epoch, table, tail, base } = message;
+      const starts = table.flatMap((start) => [start.epoch, start.lsn]);
+      return packed([...head, gcn, session, epoch, starts, tail.epoch, tail.lsn, base]);
+    }
+    case 'ready':
+      return packed([...head, message.gcn, message.session, message.epoch, message.lsn]);
+    case 'entries': {
+      const { gcn, session, after, entries, marks } = message;
+      const header = [...head, gcn, session, after, marks.gclsn, marks.safe, marks.everywhere];
+      return packed(header, entries.map(encodeEntry));
+    }
+    case 'ack': {
+      const { gcn, session, durable, received, gclsn, gap } = message;
+      return packed([...head, gcn, session, durable, received, gclsn, gap === true]);
+    }
+    case 'ask':
+      return packed([...head, message.gcn, message.session, message.number, message.incarnation]);
+    case 'grant':
+      return packed([...head, message.gcn, message.session, message.number, message.ms]);
+    case 'damaged':
+      return packed([...head, message.epoch, message.lsn]);
+    case 'repair':
+      return packed(head, [encodeEntry(message.entry)]);
+  }
+}
+
+/** Throws MALFORMED. */
+export function decodePeerMessage(payload: Buffer): PeerMessage {
+  const { header, bodies } = unpacked(payload);
+  const [number, first, ...rest] = header;
+  const type = TYPES[number as number];
+  if (type === undefined) throw malformed();
+  if (type === 'pulse') return { type, isWell: first === true };
+  if (typeof first !== 'string') throw malformed();
+  if (type === 'hint') return { type, partitionSet: first, hint: rest[0] as Hint };
+  return { type: 'partition', partitionSet: first, message: decodePartitionMessage(type, rest, bodies) };
+}
+
+function decodePartitionMessage(
+  type: Exclude<Type, 'pulse' | 'hint'>,
+  fields: readonly unknown[],
+  bodies: readonly Buffer[],
+): PartitionMessage {
+  const n = (at: number): number => numberIn(fields[at]);
+  switch (type) {
+    case 'invite':
+      return { type, gcn: n(0) };
+    case 'follow':
+    case 'refuse':
+      return { type, gcn: n(0), session: n(1) };
+    case 'welcome': {
+      const tail: Position = { epoch: n(4), lsn: n(5) };
+      return { type, gcn: n(0), session: n(1), epoch: n(2), table: startsIn(fields[3]), tail, base: n(6) };
+    }
+    case 'ready':
+      return { type, gcn: n(0), session: n(1), epoch: n(2), lsn: n(3) };
+    case 'entries': {
+      const marks = { gclsn: n(3), safe: n(4), everywhere: n(5) };
+      return { type, gcn: n(0), session: n(1), after: n(2), entries: bodies.map(entryIn), marks };
+    }
+    case 'ack': {
+      const ack = { type, gcn: n(0), session: n(1), durable: n(2), received: n(3), gclsn: n(4) } as const;
+      return fields[5] === true ? { ...ack, gap: true } : ack;
+    }
+    case 'ask':
+      return { type, gcn: n(0), session: n(1), number: n(2), incarnation: n(3) };
+    case 'grant':
+      return { type, gcn: n(0), session: n(1), number: n(2), ms: n(3) };
+    case 'damaged':
+      return { type, epoch: n(0), lsn: n(1) };
+    case 'repair':
+      if (bodies.length !== 1) throw malformed();
+      return { type, entry: entryIn(bodies[0]!) };
+  }
+}
+
+function numberIn(value: unknown): number {
+  if (typeof value === 'number') return value;
+  throw malformed();
+}
+
+function startsIn(value: unknown): readonly EpochStart[] {
+  if (!Array.isArray(value) || value.length % 2 !== 0) throw malformed();
+  const starts: EpochStart[] = [];
+  for (let at = 0; at < value.length; at += 2)
+    starts.push({ epoch: numberIn(value[at]), lsn: numberIn(value[at + 1]) });
+  return starts;
+}
+
+function entryIn(bytes: Buffer): Entry {
+  try {
+    return decodeEntry(bytes);
+  } catch {
+    throw malformed();
+  }
+}
