@@ -1,0 +1,156 @@
+/**
+ * Real servers that a benchmark runs beside ours: found where Debian puts them, started with their output in a log file,
+ * under another user where they refuse root, and never left behind. On Linux the kernel ends them with us (setpriv's
+ * --pdeathsig), even when we are killed; PostgreSQL would otherwise go on as an orphan.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  accessSync,
+  chownSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const READY_SECONDS = 30;
+const STOP_SECONDS = 10;
+const NOBODY = 65_534;
+
+/** A program on the PATH, or in one of the folders given. */
+export function findOnPath(name: string, folders: readonly string[] = []): string | undefined {
+  return [...(process.env['PATH'] ?? '').split(delimiter), ...folders]
+    .map((folder) => join(folder, name))
+    .find((path) => isExecutable(path));
+}
+
+/** Where Debian keeps PostgreSQL's programs, the newest version first: they are not on the PATH. */
+export function postgresFolders(root = '/usr/lib/postgresql'): readonly string[] {
+  if (!existsSync(root)) return [];
+  return readdirSync(root)
+    .sort((a, b) => Number(b) - Number(a))
+    .map((version) => join(root, version, 'bin'));
+}
+
+export interface Identity {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Whom to run a server as that refuses root: the owner of `home` if there is one, otherwise nobody. Undefined: as we are. */
+export function otherThanRoot(home: string): Identity | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  if (!existsSync(home)) return { uid: NOBODY, gid: NOBODY };
+  const { uid, gid } = statSync(home);
+  return uid === 0 ? { uid: NOBODY, gid: NOBODY } : { uid, gid };
+}
+
+export class Servers {
+  readonly #name: string;
+  readonly #identity: Identity | undefined;
+  readonly #running = new Map<ChildProcess, NodeJS.Signals>();
+  readonly #directories: string[] = [];
+  readonly #killAll = (): void => {
+    for (const child of this.#running.keys()) child.kill('SIGKILL');
+    this.#removeDirectories();
+  };
+
+  constructor(name: string, identity?: Identity) {
+    this.#name = name;
+    this.#identity = identity;
+    process.once('exit', this.#killAll);
+  }
+
+  directory(): string {
+    const directory = mkdtempSync(join(tmpdir(), `baton-bench-${this.#name}-`));
+    this.#directories.push(directory);
+    if (this.#identity !== undefined) chownSync(directory, this.#identity.uid, this.#identity.gid);
+    return directory;
+  }
+
+  /** `stopSignal` is the one by which it ends at once and in order. */
+  start(program: string, args: readonly string[], log: string, stopSignal: NodeJS.Signals = 'SIGTERM'): void {
+    const child = this.#spawn(program, args, log);
+    this.#running.set(child, stopSignal);
+    child.once('exit', () => this.#running.delete(child));
+  }
+
+  async run(program: string, args: readonly string[], log: string): Promise<void> {
+    const child = this.#spawn(program, args, log);
+    const [code] = (await once(child, 'exit')) as [number | null];
+    if (code !== 0) throw new Error(`${program} failed with ${code}: ${tail(log)}`);
+  }
+
+  /** Asks until it is so; fails with the log's last lines when that takes too long. */
+  async until(what: string, log: string, isSo: () => Promise<boolean>): Promise<void> {
+    const deadline = performance.now() + READY_SECONDS * 1000;
+    while (!(await isSo().catch(() => false))) {
+      if (performance.now() > deadline)
+        throw new Error(`${this.#name}: ${what} took over ${READY_SECONDS} s: ${tail(log)}`);
+      await sleep(50);
+    }
+  }
+
+  async stop(): Promise<void> {
+    const children = [...this.#running.keys()];
+    const exits = Promise.all(children.map((child) => once(child, 'exit')));
+    for (const [child, signal] of this.#running) child.kill(signal);
+    const patience = new AbortController();
+    const overdue = sleep(STOP_SECONDS * 1000, undefined, { signal: patience.signal }).then(
+      () => children.forEach((child) => child.kill('SIGKILL')),
+      () => {},
+    );
+    await exits;
+    patience.abort();
+    await overdue;
+    this.#removeDirectories();
+    process.removeListener('exit', this.#killAll);
+  }
+
+  #spawn(program: string, args: readonly string[], log: string): ChildProcess {
+    const output = openSync(log, 'a');
+    const stdio = ['ignore', output, output] as const;
+    const setpriv = process.platform === 'linux' ? findOnPath('setpriv') : undefined;
+    try {
+      if (setpriv === undefined)
+        return spawn(program, args, { stdio: [...stdio], cwd: tmpdir(), ...this.#identity });
+      const identity = this.#identity;
+      const as =
+        identity === undefined
+          ? []
+          : ['--reuid', `${identity.uid}`, '--regid', `${identity.gid}`, '--clear-groups'];
+      return spawn(setpriv, [...as, '--pdeathsig', 'KILL', program, ...args], {
+        stdio: [...stdio],
+        cwd: tmpdir(),
+      });
+    } finally {
+      closeSync(output);
+    }
+  }
+
+  #removeDirectories(): void {
+    for (const directory of this.#directories.splice(0)) rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function tail(log: string): string {
+  return existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n') : 'no log';
+}
