@@ -1,5 +1,6 @@
 /**
- * The configurations of a module that has no counterpart in role classes: `spec/failover.tla` and `spec/damping.tla`.
+ * The configurations of a module that has no counterpart in role classes: `spec/failover.tla`, `spec/damping.tla` and
+ * `spec/replication.tla`.
  * The test suite runs the small ones; `full.ts` all of them, and with every `fail-` configuration its control: the same
  * configuration with nothing taken out, which must pass. So what fails, fails for the rule that is missing.
  */
@@ -16,6 +17,7 @@ import type { Configuration } from './tla-syntax.ts';
 
 /** The modules, and the folders of their configurations. */
 export const FAILOVER_SPECS = ['failover', 'damping'] as const;
+export const WHOLE_SPECS = [...FAILOVER_SPECS, 'replication'] as const;
 
 export class SpecRun {
   readonly manifest: Manifest;
