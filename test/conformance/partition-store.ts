@@ -12,6 +12,8 @@ export interface OpenNode {
   partition(partitionSet: string): PartitionStore;
   /** Loses what is not durable, some of it at least; the place can be opened again. */
   crash(): Promise<void>;
+  /** Until everything is durable and nothing is left to be taken away. */
+  settled(): Promise<void>;
   close(): Promise<void>;
   /** From now on the disk takes nothing; undefined: it does again. */
   fail(error: Error | undefined): void;
@@ -46,6 +48,7 @@ export function partitionStoreConformance(name: string, stores: StoreUnderTest):
 
   /** Closes it and opens it again. */
   async function reopened({ node, place }: { node: OpenNode; place: string }) {
+    await node.settled();
     await node.close();
     return opened(place);
   }

@@ -1,6 +1,6 @@
 /** The entries of one partition: those on their way to the disk in memory, the others in the database. */
 import { DamagedEntry, type Entry } from '../core/index.ts';
-import { decodeEntry, encodeEntry } from '../entry-codec.ts';
+import { countChanges, decodeEntry, encodeEntry } from '../entry-codec.ts';
 import { EngineStorageError } from './errors.ts';
 import { entryKey, lsnOfEntryKey } from './keys.ts';
 import { Pending } from './pending.ts';
@@ -12,6 +12,8 @@ export class EntryLog {
   readonly #queue: WriteQueue;
   readonly #number: number;
   readonly #pending = new Pending<number, Entry>();
+  /** Of an entry, as the last ones were. */
+  #typicalBytes = 0;
 
   constructor(tables: Tables, queue: WriteQueue, number: number) {
     this.#tables = tables;
@@ -27,6 +29,7 @@ export class EntryLog {
     if (bytes === undefined) return undefined;
     const entry = decoded(lsn, bytes);
     if (entry.lsn !== lsn) throw new DamagedEntry(lsn);
+    this.#typicalBytes += (bytes.length - this.#typicalBytes) / 16;
     return entry;
   }
 
@@ -35,8 +38,16 @@ export class EntryLog {
     this.#pending.set(entry.lsn, entry);
   }
 
-  remove({ lsn, encoded }: Entry): void {
-    this.#queue.remove(this.#tables.entries, entryKey(this.#number, lsn), encoded?.length ?? 0);
+  /** Looked up without reading all of it; undefined: there is none. */
+  changeCount(lsn: number): number | undefined {
+    const pending = this.#pending.get(lsn);
+    if (pending !== undefined) return pending.changes.length;
+    const bytes = this.#tables.entries.getBinaryFast(entryKey(this.#number, lsn));
+    return bytes && countChanges(bytes);
+  }
+
+  remove(lsn: number): void {
+    this.#queue.remove(this.#tables.entries, entryKey(this.#number, lsn), this.#typicalBytes);
   }
 
   /** The last LSN up to that one that there is an entry for. */

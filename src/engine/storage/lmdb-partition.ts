@@ -282,6 +282,10 @@ export class LmdbPartition implements PartitionStore {
     this.#isFlushWanted = true;
   }
 
+  get isFlushing(): boolean {
+    return this.#flushTo !== undefined;
+  }
+
   /** Whether there is work that nobody waits for. */
   get hasWork(): boolean {
     const { base, indexed } = this.#record;
@@ -290,8 +294,9 @@ export class LmdbPartition implements PartitionStore {
   }
 
   /** A commit begins: everything that was changed goes into the queue, and some of the work. Returns how much of it. */
-  begin(limit: number): number {
-    const done = this.#work(limit);
+  begin(limit: number, isLast = false): number {
+    const flushed = this.#flush(limit);
+    const done = isLast ? flushed : flushed + this.#pass(limit - flushed);
     const { queue, tables } = this.#node;
     const { number } = this.#record;
     if (this.#isRecordChanged) {
@@ -309,11 +314,6 @@ export class LmdbPartition implements PartitionStore {
   committed(): void {
     this.#data.committed();
     this.#undone.committed();
-  }
-
-  #work(limit: number): number {
-    const flushed = this.#flush(limit);
-    return flushed + this.#pass(limit - flushed);
   }
 
   #flush(limit: number): number {

@@ -167,7 +167,11 @@ export class MemoryPartition implements Trimmable {
     this.#superseded.set(lsn, count);
   }
 
-  removeEntry({ lsn }: Entry): void {
+  changeCount(lsn: number): number | undefined {
+    return this.#entries.get(lsn)?.changes.length;
+  }
+
+  removeEntry(lsn: number): void {
     this.#entries.delete(lsn);
     this.#superseded.delete(lsn);
     this.damaged.delete(lsn);

@@ -20,6 +20,14 @@ function nodeAt(place: string): MemoryNodeStore {
   return node;
 }
 
+async function durable(node: MemoryNodeStore): Promise<void> {
+  while (node.unsynced > 0) {
+    await new Promise<void>((resolve) => {
+      node.partition('p').sync(() => resolve());
+    });
+  }
+}
+
 partitionStoreConformance('memory', {
   open: async (place) => {
     const node = nodeAt(place);
@@ -28,12 +36,9 @@ partitionStoreConformance('memory', {
       crash: async () => {
         node.crash();
       },
+      settled: () => durable(node),
       close: async () => {
-        while (node.unsynced > 0) {
-          await new Promise<void>((resolve) => {
-            node.partition('p').sync(() => resolve());
-          });
-        }
+        await durable(node);
         node.crash();
       },
       fail: (error) => node.fail(error),

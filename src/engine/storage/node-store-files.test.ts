@@ -204,6 +204,7 @@ test('trimmed entries and their records leave the files, a batch when its last c
   }
   await synced(store);
   store.trim(count - 5);
+  await node.settled();
   await node.close();
   // Ten batches that still hold a document, ten newest versions at the trim, five behind it.
   expect(await countOf(directory, 'entries')).toBe(25);
@@ -216,6 +217,7 @@ test('trimmed entries and their records leave the files, a batch when its last c
     ),
   );
   again.store.trim(count + 10);
+  await again.node.settled();
   await again.node.close();
   expect(await countOf(directory, 'entries')).toBe(10);
   expect(await countOf(directory, 'superseded')).toBe(0);
@@ -236,6 +238,7 @@ test('what a full copy replaced leaves the files, also when the process died in 
   await first.node.abandon();
   const again = await opened(directory);
   again.store.append([entryOf(1, 3001, [put('new')])]);
+  await again.node.settled();
   await again.node.close();
   for (const [table, count] of [
     ['entries', 1],

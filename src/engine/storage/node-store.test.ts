@@ -22,6 +22,7 @@ partitionStoreConformance('lmdb', {
     return {
       partition: (partitionSet) => node.partition(partitionSet),
       crash: () => node.abandon(),
+      settled: () => node.settled(),
       close: () => node.close(),
       fail: (error) => {
         node.maxBytes = error === undefined ? Infinity : 1;

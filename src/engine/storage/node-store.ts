@@ -40,6 +40,8 @@ const NUMBERS_KEY = Buffer.from('numbers');
 const FLUSH_CHANGES = 10_000;
 const FLUSH_MS = 1000;
 const FLUSH_PIECE = 512;
+/** A write gives two records of indices to flush, and later an entry to trim. */
+const WORK_PER_WRITE = 4;
 
 const REAL_HOST: StoreHost = {
   after: (ms, run) => setTimeout(run, ms).unref(),
@@ -70,7 +72,7 @@ export class NodeStore {
   #unflushed = 0;
   #numbers: number;
   #maxBytes: number;
-  #closing: ((value: undefined) => void) | undefined;
+  #settling: ((value: undefined) => void)[] = [];
   #isClosed = false;
 
   private constructor(tables: Tables, options: NodeStoreOptions) {
@@ -132,7 +134,8 @@ export class NodeStore {
     this.#maxBytes = bytes;
   }
 
-  /** Commits what was written, flushes the indices, and gives the directory up. What the disk does not take is lost. */
+  /** Commits what was written, flushes the indices so that the next start has little to read, and gives the directory up. What
+   * the disk does not take is lost. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -141,11 +144,14 @@ export class NodeStore {
       partition.wantFlush();
       this.#touched.add(partition);
     }
-    await new Promise<undefined>((resolve) => {
-      this.#closing = resolve;
-      this.#schedule();
-    });
+    await this.#idle();
     await this.#tables.close();
+  }
+
+  /** Resolves when everything is written and nothing is left to flush, to trim and to remove; or when the disk failed. */
+  async settled(): Promise<void> {
+    this.#wantFlushes();
+    await this.#idle();
   }
 
   /** Gives the directory up without writing what is in the queue: what a crash leaves, for tests. */
@@ -155,6 +161,13 @@ export class NodeStore {
     this.#queue.take();
     this.#touched.clear();
     await this.#tables.close();
+  }
+
+  async #idle(): Promise<void> {
+    await new Promise<undefined>((resolve) => {
+      this.#settling.push(resolve);
+      this.#schedule();
+    });
   }
 
   #newRecord(name: string): PartitionRecord {
@@ -226,7 +239,7 @@ export class NodeStore {
       for (const done of callbacks) done(failed);
       this.#committing = undefined;
     } while (this.#waiting.length > 0 || (failed === undefined && this.#hasWork));
-    this.#closing?.(undefined);
+    for (const resolve of this.#settling.splice(0)) resolve(undefined);
   }
 
   /** Returns why it failed. */
@@ -243,7 +256,7 @@ export class NodeStore {
     }
     for (const partition of partitions) {
       partition.committed();
-      if (partition.hasWork) this.#touched.add(partition);
+      if (this.#isClosed ? partition.isFlushing : partition.hasWork) this.#touched.add(partition);
     }
     return undefined;
   }
@@ -251,9 +264,10 @@ export class NodeStore {
   #fillQueue(partitions: ReadonlySet<LmdbPartition>): void {
     this.#unflushed += this.#queue.length;
     if (this.#unflushed > (this.#options.flushChanges ?? FLUSH_CHANGES)) this.#wantFlushes();
-    let work = Math.max(this.#options.flushPiece ?? FLUSH_PIECE, 2 * this.#queue.length);
-    for (const partition of partitions) work -= partition.begin(Math.max(0, work));
-    this.#garbage.step(Math.max(0, work));
+    // More than what is added to it, so that it never falls behind for long.
+    let work = Math.max(this.#options.flushPiece ?? FLUSH_PIECE, WORK_PER_WRITE * this.#queue.length);
+    for (const partition of partitions) work -= partition.begin(Math.max(0, work), this.#isClosed);
+    if (!this.#isClosed) this.#garbage.step(Math.max(0, work));
   }
 
   async #commitQueue(): Promise<void> {
@@ -274,8 +288,9 @@ export class NodeStore {
   }
 
   get #hasWork(): boolean {
+    if (this.#isClosed) return this.#touched.size > 0;
     for (const partition of this.#touched) if (partition.hasWork) return true;
-    return this.#garbage.hasWork || (this.#closing !== undefined && this.#touched.size > 0);
+    return this.#garbage.hasWork;
   }
 }
 

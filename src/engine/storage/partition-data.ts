@@ -62,7 +62,7 @@ export class PartitionData implements Trimmable {
   undo(entries: readonly Entry[], base: number): void {
     const earlier = new Map<string, { readonly key: DocumentKey; lsn: number; expiries: number[] }>();
     for (const entry of entries) {
-      this.log.remove(entry);
+      this.log.remove(entry.lsn);
       if (entry.operation !== undefined) this.index.forgetOperation(entry.operation);
       for (const change of entry.changes) {
         const text = keyText(change);
@@ -99,11 +99,13 @@ export class PartitionData implements Trimmable {
     this.#queue.put(this.#tables.superseded, entryKey(this.#number, lsn), writeRecord({ count }));
   }
 
-  removeEntry(entry: Entry): void {
-    this.log.remove(entry);
-    if (entry.changes.length > 1) {
-      this.#queue.remove(this.#tables.superseded, entryKey(this.#number, entry.lsn));
-    }
+  changeCount(lsn: number): number | undefined {
+    return this.log.changeCount(lsn);
+  }
+
+  removeEntry(lsn: number, changes: number): void {
+    this.log.remove(lsn);
+    if (changes > 1) this.#queue.remove(this.#tables.superseded, entryKey(this.#number, lsn));
   }
 
   newestLsn(key: DocumentKey): number {

@@ -8,11 +8,13 @@
 import type { Change, DocumentKey, Entry } from '../core/index.ts';
 
 export interface Trimmable {
-  /** Undefined: it is gone already, or cannot be read and stays. */
+  /** How many changes the entry has; undefined: it is gone already. */
+  changeCount(lsn: number): number | undefined;
+  /** Undefined: it is gone, or cannot be read and stays. */
   peek(lsn: number): Entry | undefined;
   superseded(lsn: number): number;
   setSuperseded(lsn: number, count: number): void;
-  removeEntry(entry: Entry): void;
+  removeEntry(lsn: number, changes: number): void;
   newestLsn(key: DocumentKey): number;
   /** The document's newest version was a deletion that is no longer needed. */
   forgetDocument(key: DocumentKey): void;
@@ -40,18 +42,22 @@ export function settleDeletions(data: Trimmable, entry: Entry): void {
 
 /** The version of the document that this entry wrote has a successor. */
 function settle(data: Trimmable, key: DocumentKey, lsn: number): void {
-  if (lsn === 0) return;
+  const count = lsn === 0 ? undefined : data.changeCount(lsn);
+  if (count === undefined) return;
+  if (count === 1) {
+    data.removeEntry(lsn, 1);
+    return;
+  }
   const entry = data.peek(lsn);
-  if (entry === undefined) return;
   // A deletion was settled when its entry was passed.
-  if (changeIn(entry, key)?.body !== undefined) addSuperseded(data, entry, 1);
+  if (entry !== undefined && changeIn(entry, key)?.body !== undefined) addSuperseded(data, entry, 1);
 }
 
-function addSuperseded(data: Trimmable, entry: Entry, count: number): void {
-  if (count === 0 && entry.changes.length > 0) return;
-  const total = (entry.changes.length === 1 ? 0 : data.superseded(entry.lsn)) + count;
-  if (total >= entry.changes.length) data.removeEntry(entry);
-  else data.setSuperseded(entry.lsn, total);
+function addSuperseded(data: Trimmable, { lsn, changes }: Entry, count: number): void {
+  if (count === 0 && changes.length > 0) return;
+  const total = (changes.length === 1 ? 0 : data.superseded(lsn)) + count;
+  if (total >= changes.length) data.removeEntry(lsn, changes.length);
+  else data.setSuperseded(lsn, total);
 }
 
 export function changeIn(entry: Entry, { epk, id }: DocumentKey): Change | undefined {

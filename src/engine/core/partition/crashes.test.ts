@@ -7,7 +7,11 @@ import { PartitionScene } from '../../../../test/engine/partition-scene.ts';
 import { epochAt } from './progress-table.ts';
 
 /** Runs the same scene once for each place where the queue of that region can be cut. */
-function everyCut(region: string, play: (scene: PartitionScene) => void, check: (scene: PartitionScene) => void): number {
+function everyCut(
+  region: string,
+  play: (scene: PartitionScene) => void,
+  check: (scene: PartitionScene) => void,
+): number {
   let cuts = 0;
   for (let keeps = 0; ; keeps += 1) {
     const scene = new PartitionScene();
@@ -126,6 +130,7 @@ describe('of a reader that begins a full copy', () => {
     for (const id of ['x', 'y', 'x']) scene.put('a', id, 2);
     scene.settle();
     scene.store('a').trim(3);
+    scene.store('b').sync(() => {});
     scene.turn();
     scene.copy('b').holdDisk();
     scene.mend('a', 'b');

@@ -1,6 +1,10 @@
 /** How the log gets to the readers: windows, what is sent again, how a reader is doing, and a log that is trimmed under it. */
 import { describe, expect, test } from 'vitest';
-import { outcome, PartitionScene, type PartitionSceneOptions } from '../../../../test/engine/partition-scene.ts';
+import {
+  outcome,
+  PartitionScene,
+  type PartitionSceneOptions,
+} from '../../../../test/engine/partition-scene.ts';
 import { sizeOf } from '../model.ts';
 
 const LIMITS = { windowBytes: 1000, messageBytes: 400, resendMs: 1000 };
@@ -140,7 +144,11 @@ describe('how a reader is doing', () => {
     scene.follow('b', 1, 'a');
     scene.settle();
     scene.copy('b').heardMsAgo = 30;
-    expect(scene.machine('b').status().peers['a']).toEqual({ acknowledgedMsAgo: 30, lsn: 0, behindMs: Infinity });
+    expect(scene.machine('b').status().peers['a']).toEqual({
+      acknowledgedMsAgo: 30,
+      lsn: 0,
+      behindMs: Infinity,
+    });
   });
 
   test('the agent is told when a reader has caught up', () => {
@@ -171,7 +179,11 @@ describe('a log that is trimmed', () => {
     scene.settle();
     expect(scene.log('b')).toEqual(scene.log('a'));
     expect(scene.store('b').base).toBe(5);
-    expect(scene.store('b').notes).toMatchObject({ building: false, gclsn: 6, table: scene.store('a').notes.table });
+    expect(scene.store('b').notes).toMatchObject({
+      building: false,
+      gclsn: 6,
+      table: scene.store('a').notes.table,
+    });
     expect(scene.documents('b')).toEqual({ x: 1, kept: 1, y: 1 });
   });
 

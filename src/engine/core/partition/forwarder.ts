@@ -44,6 +44,8 @@ interface Session {
   isCopy: boolean;
   sent: number;
   received: number;
+  /** Behind this something was missing, and has been sent again. */
+  gap: number;
   durable: number;
   /** What the reader knows to be committed. */
   gclsn: number;
@@ -91,6 +93,7 @@ export class Forwarder {
       isCopy: false,
       sent: 0,
       received: 0,
+      gap: -1,
       durable: 0,
       gclsn: 0,
       told: NEVER_TOLD,
@@ -138,7 +141,11 @@ export class Forwarder {
     if (session === undefined || !session.isStreaming) return false;
     session.received = Math.max(session.received, received);
     session.gclsn = Math.max(session.gclsn, gclsn);
-    if (gap === true) this.#goBackTo(session, session.received, now);
+    // Everything that was under way behind the gap says so; it is sent again once.
+    if (gap === true && session.gap !== session.received) {
+      session.gap = session.received;
+      this.#goBackTo(session, session.received, now);
+    }
     if (durable <= session.durable) return false;
     const elapsed = Math.max(1, now - session.movedAt);
     const pace = (durable - session.durable) / elapsed;
@@ -215,31 +222,36 @@ export class Forwarder {
     return { lsn: session.durable, stuckMs, behindMs };
   }
 
-  /** Sends what there is to send, as far as windows and links allow. */
-  pump(marks: Marks, now: number): void {
+  /** Sends what there is to send, as far as windows and links allow. An entry that cannot be read holds up only who needs it. */
+  pump(marks: Marks, now: number, onUnreadable: (error: unknown) => void): void {
     for (const [region, session] of this.#sessions) {
-      if (session.isStreaming) this.#pumpOne(region, session, marks, now);
+      if (!session.isStreaming) continue;
+      try {
+        this.#pumpOne(region, session, marks, now);
+      } catch (error) {
+        onUnreadable(error);
+      }
     }
   }
 
   /** When to look again whether something got lost. */
   get nextAt(): number {
     let at = Infinity;
-    for (const session of this.#sessions.values()) {
-      if (session.underWay.length > 0) at = Math.min(at, session.sentAt + this.#limits.resendMs);
-      else if (isUntold(session)) at = Math.min(at, session.toldAt + this.#limits.resendMs);
-    }
+    for (const session of this.#sessions.values()) at = Math.min(at, this.#againAt(session));
     return at;
+  }
+
+  #againAt(session: Session): number {
+    if (session.underWay.length > 0) return session.sentAt + this.#limits.resendMs;
+    return isUntold(session) ? session.toldAt + this.#limits.resendMs : Infinity;
   }
 
   wake(now: number): void {
     for (const session of this.#sessions.values()) {
-      const { resendMs } = this.#limits;
-      if (session.underWay.length > 0) {
-        if (now - session.sentAt >= resendMs) this.#goBackTo(session, session.durable, now);
-      } else if (isUntold(session) && now - session.toldAt >= resendMs) {
-        session.told = NEVER_TOLD;
-      }
+      if (now < this.#againAt(session)) continue;
+      session.gap = -1;
+      if (session.underWay.length > 0) this.#goBackTo(session, session.durable, now);
+      else session.told = NEVER_TOLD;
     }
   }
 

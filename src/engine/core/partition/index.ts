@@ -6,6 +6,7 @@ export { type FollowingTimings, FOLLOWING_TIMINGS } from './following.ts';
 export { FORWARDER_LIMITS, type ForwarderLimits, type RegionName } from './forwarder.ts';
 export * from './messages.ts';
 export * from './partition.ts';
+export * from './port.ts';
 export * from './progress-table.ts';
 export type { Consistency } from './reign.ts';
 export { Requests } from './requests.ts';

@@ -8,78 +8,27 @@
  * It knows nothing of how failover is decided. It asks `mayWrite` before it takes a write or shows something strongly, and
  * tells its agent when something has changed that the agent should know of.
  */
-import type { ContainerSettings, JsonCodec, Limits } from '../documents/request.ts';
 import { comparePositions, type Entry, epochOf, gcnOf, type Position, primaryOf } from '../model.ts';
 import type { PartitionStore } from '../store.ts';
-import { Following, type FollowingTimings } from './following.ts';
-import type { ForwarderLimits, RegionName } from './forwarder.ts';
+import { Following } from './following.ts';
+import type { RegionName } from './forwarder.ts';
 import type { Marks, PartitionMessage } from './messages.ts';
 import { putNotesRight } from './notes.ts';
+import type {
+  PartitionOptions,
+  PartitionPort,
+  PartitionRole,
+  PartitionStatus,
+  PeerStanding,
+} from './port.ts';
 import { contains, epochAt } from './progress-table.ts';
 import { type Consistency, Reign, type WriterRole } from './reign.ts';
 import { Repairs } from './repair.ts';
 import { Waits } from './waits.ts';
 
-export interface PartitionPort {
-  /** Monotonic, in milliseconds. */
-  now(): number;
-  wallClock(): number;
-  send(to: RegionName, message: PartitionMessage): void;
-  /** Whether the link to that region takes more now. When it does again: `linkReady`. */
-  canSend(to: RegionName): boolean;
-  /** Since that region's node proved that its disk takes writes; Infinity: it has not lately. */
-  heardMsAgo(region: RegionName): number;
-  mayWrite(): boolean;
-  /** Rule 15: for how long that process of a region may read strongly; 0 is no. */
-  grant(asker: { readonly region: RegionName; readonly incarnation: number }): number;
-  /** The agent should look at the status: at once, or some time soon. */
-  changed(how: 'at once' | 'soon'): void;
-  /** Call `flush` when this turn's work is done. */
-  flushSoon(): void;
-  event(event: PartitionEvent): void;
-}
-
-export type PartitionEvent =
-  | { readonly event: 'undone'; readonly count: number; readonly after: number; readonly committed: boolean }
-  | { readonly event: 'damaged' | 'repaired'; readonly lsn: number }
-  | { readonly event: 'disk'; readonly error: Error | undefined };
-
-export interface PartitionOptions {
-  readonly region: RegionName;
-  /** All regions of the partition-set. */
-  readonly regions: readonly RegionName[];
-  readonly consistency: Consistency;
-  readonly settings: ContainerSettings;
-  readonly limits: Limits;
-  readonly json: JsonCodec;
-  /** Writes and reads that wait at a time. */
-  readonly maxWaiting: number;
-  readonly forwarder?: ForwarderLimits;
-  readonly following?: FollowingTimings;
-}
-
-export type PartitionRole =
-  | { readonly role: 'fenced'; readonly epoch: number }
-  | { readonly role: 'reader' | 'builder'; readonly epoch: number; readonly writer: RegionName }
-  | ({ readonly role: 'writer' } & WriterRole)
-  | { readonly role: 'gone' };
-
-export interface PeerStanding {
-  readonly acknowledgedMsAgo: number;
-  readonly lsn: number;
-  readonly behindMs: number;
-}
-
-export interface PartitionStatus {
-  readonly build: 'Building' | 'Built';
-  readonly progress: { readonly epoch: number; readonly primary: number; readonly lsn: number };
-  readonly gclsn: number;
-  readonly canCommit: boolean;
-  readonly peers: Readonly<Record<RegionName, PeerStanding>>;
-  readonly quiesced: boolean;
-}
-
 const SESSIONS = 2 ** 20;
+/** A disk that did not take something is tried again. */
+const DISK_AGAIN_MS = 500;
 
 export class PartitionStateMachine {
   readonly options: PartitionOptions;
@@ -98,6 +47,7 @@ export class PartitionStateMachine {
   /** What the disk was last asked to take. */
   #onItsWay: Position;
   #diskError: Error | undefined;
+  #diskAgainAt = Infinity;
   #isDirty = false;
   #wasQuiet = false;
   #sessions = 0;
@@ -202,24 +152,30 @@ export class PartitionStateMachine {
   }
 
   #leave(): void {
-    this.#reign?.end();
-    this.#reign = undefined;
     this.#following = undefined;
+    this.#endReign();
     this.waits.again();
+  }
+
+  /** Whoever is told so may come back at once, and finds no reign. */
+  #endReign(): void {
+    const reign = this.#reign;
+    this.#reign = undefined;
+    reign?.end();
   }
 
   #lead(role: WriterRole): void {
     this.#following = undefined;
     this.#wasQuiet = false;
     if (this.#reign?.gcn !== role.epoch) {
-      this.#reign?.end();
+      this.#endReign();
       const { region, regions, forwarder } = this.options;
       const options = {
         gcn: role.epoch,
         epoch: epochOf(role.epoch, this.#incarnation),
         region,
         others: regions.filter((name) => name !== region),
-        durable: Math.min(this.#durable.lsn, this.store.tail.lsn),
+        durable: this.#durable.lsn,
         now: this.port.now(),
         ...(forwarder && { limits: forwarder }),
       };
@@ -231,8 +187,7 @@ export class PartitionStateMachine {
   }
 
   #follow({ epoch, writer }: { readonly epoch: number; readonly writer: RegionName }): void {
-    this.#reign?.end();
-    this.#reign = undefined;
+    this.#endReign();
     if (this.#following?.gcn === epoch && this.#following.writer === writer) return;
     this.#following = new Following(
       { gcn: epoch, writer, newSession: () => this.#newSession() },
@@ -291,8 +246,15 @@ export class PartitionStateMachine {
 
   #isQuiet(): boolean {
     if (this.#reign === undefined) return true;
-    const isOnDisk = this.#durable.lsn === this.store.tail.lsn;
+    const isOnDisk = comparePositions(this.#durable, this.store.tail) === 0;
     return !this.#reign.role.accepts && this.#reign.waiting === 0 && isOnDisk;
+  }
+
+  /** What was cut off the log does not count as durable any more; what is left had been on disk. */
+  #wasCut(): void {
+    const { notes, tail } = this.store;
+    if (!contains({ table: notes.table, tail }, this.#durable)) this.#durable = tail;
+    this.#openUndone = openUndone(this.store);
   }
 
   /** A writer counts on those that follow it (rule 5); others prove by their nodes that they are there. */
@@ -360,7 +322,7 @@ export class PartitionStateMachine {
         break;
       case 'welcome':
         following.onWelcome(message);
-        this.#openUndone = openUndone(this.store);
+        this.#wasCut();
         break;
       case 'entries':
         following.onEntries(message);
@@ -419,6 +381,7 @@ export class PartitionStateMachine {
       this.#reign?.forwarder.nextAt ?? Infinity,
       this.#following?.nextAt ?? Infinity,
       this.waits.nextAt,
+      this.#diskAgainAt,
     );
   }
 
@@ -431,6 +394,10 @@ export class PartitionStateMachine {
       this.wantFlush();
     }
     this.waits.wake(now);
+    if (now >= this.#diskAgainAt) {
+      this.#diskAgainAt = now + DISK_AGAIN_MS;
+      this.wantFlush();
+    }
   }
 
   wantFlush(): void {
@@ -447,11 +414,8 @@ export class PartitionStateMachine {
       this.#onItsWay = tail;
       this.store.sync((error) => this.#onDurable(tail, error));
     }
-    try {
-      this.#reign?.forwarder.pump(this.#reign.marks, this.port.now());
-    } catch (error) {
-      this.noticeDamage(error);
-    }
+    const reign = this.#reign;
+    reign?.forwarder.pump(reign.marks, this.port.now(), (error) => this.noticeDamage(error));
   }
 
   #onDurable(tail: Position, error: Error | undefined): void {
@@ -470,6 +434,7 @@ export class PartitionStateMachine {
   #noteDisk(error: Error | undefined): void {
     if ((error === undefined) === (this.#diskError === undefined)) return;
     this.#diskError = error;
+    this.#diskAgainAt = error === undefined ? Infinity : this.port.now() + DISK_AGAIN_MS;
     this.port.event({ event: 'disk', error });
     this.port.changed('at once');
     this.waits.again();

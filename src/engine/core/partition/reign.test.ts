@@ -354,7 +354,9 @@ describe('bounded staleness', () => {
     let lastStale = 0;
     for (let count = 0; count < 90; count += 1) {
       scene.pass(100, { delivering: false });
-      for (const ask of scene.wire.filter(({ message }) => message.type === 'ask' || message.type === 'grant'))
+      for (const ask of scene.wire.filter(
+        ({ message }) => message.type === 'ask' || message.type === 'grant',
+      ))
         scene.give(ask);
       for (const grant of scene.wire.filter(({ message }) => message.type === 'grant')) scene.give(grant);
       scene.drop();

@@ -33,6 +33,7 @@ export class Requests {
   readonly #partition: PartitionStateMachine;
   #askedAt = -Infinity;
   #lastAt = 0;
+  #timedReign: Reign | undefined;
 
   constructor(partition: PartitionStateMachine) {
     this.#partition = partition;
@@ -70,8 +71,8 @@ export class Requests {
     deadlineAt: number,
     done: (answer: WriteAnswer) => void,
   ): void {
-    const { store, port } = this.#partition;
-    const now = Math.max(port.wallClock(), this.#lastAt);
+    const { store } = this.#partition;
+    const now = this.#time(reign);
     let found: Entry | Evaluation;
     try {
       const repeated = request.operation === undefined ? undefined : store.operation(request.operation);
@@ -90,6 +91,20 @@ export class Requests {
     } else {
       this.#whenCommitted(reign, found.sawLsn, deadlineAt, done, { results: found.results });
     }
+  }
+
+  /** The wall clock, never before what the log says already: it may have been written by the light of another one. */
+  #time(reign: Reign): number {
+    const { store, port } = this.#partition;
+    if (this.#timedReign !== reign) {
+      this.#timedReign = reign;
+      try {
+        this.#lastAt = Math.max(this.#lastAt, store.entry(store.tail.lsn)?.at ?? 0);
+      } catch (error) {
+        this.#partition.noticeDamage(error);
+      }
+    }
+    return Math.max(port.wallClock(), this.#lastAt);
   }
 
   #tried(request: WriteRequest, now: number): Evaluation {
@@ -150,7 +165,8 @@ export class Requests {
   expire(limit: number): number {
     const { reign, port, store, diskError } = this.#partition;
     if (reign === undefined || !reign.role.accepts || !port.mayWrite() || diskError !== undefined) return 0;
-    const at = Math.max(port.wallClock(), this.#lastAt);
+    if (reign.isHeldBack(port.now())) return 0;
+    const at = this.#time(reign);
     let expired: readonly Version[];
     try {
       expired = store.expired(at, limit);

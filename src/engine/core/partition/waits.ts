@@ -12,7 +12,7 @@ const AGAIN_MS = 100;
 export class Waits {
   readonly #now: () => number;
   #waiting: Wait[] = [];
-  #triedAt = 0;
+  #lookedAt = 0;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -23,20 +23,19 @@ export class Waits {
   }
 
   get nextAt(): number {
-    return this.#waiting.length === 0 ? Infinity : this.#triedAt + AGAIN_MS;
+    return this.#waiting.length === 0 ? Infinity : this.#lookedAt + AGAIN_MS;
   }
 
   /** Tries at once, and again later if that is too early. */
   add(wait: Wait): void {
     if (wait.attempt()) return;
-    if (this.#waiting.length === 0) this.#triedAt = this.#now();
+    if (this.#waiting.length === 0) this.#lookedAt = this.#now();
     this.#waiting.push(wait);
   }
 
   /** Something has changed. Whoever waits may make others wait, or come back itself. */
   again(): void {
     if (this.#waiting.length === 0) return;
-    this.#triedAt = this.#now();
     const waiting = this.#waiting;
     this.#waiting = [];
     const still = waiting.filter(({ attempt }) => !attempt());
@@ -44,7 +43,8 @@ export class Waits {
   }
 
   wake(now: number): void {
-    if (this.nextAt > now) return;
+    if (now < this.nextAt) return;
+    this.#lookedAt = now;
     this.again();
     const over = this.#waiting.filter(({ deadlineAt }) => deadlineAt <= now);
     this.#waiting = this.#waiting.filter(({ deadlineAt }) => deadlineAt > now);

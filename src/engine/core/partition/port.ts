@@ -1,0 +1,65 @@
+/** A partition and what is around it: what it is given, what it asks of its host, what it is told to be, what it says of itself. */
+import type { ContainerSettings, JsonCodec, Limits } from '../documents/request.ts';
+import type { FollowingTimings } from './following.ts';
+import type { ForwarderLimits, RegionName } from './forwarder.ts';
+import type { PartitionMessage } from './messages.ts';
+import type { Consistency, WriterRole } from './reign.ts';
+
+export interface PartitionPort {
+  /** Monotonic, in milliseconds. */
+  now(): number;
+  wallClock(): number;
+  send(to: RegionName, message: PartitionMessage): void;
+  /** Whether the link to that region takes more now. When it does again: `linkReady`. */
+  canSend(to: RegionName): boolean;
+  /** Since that region's node proved that its disk takes writes; Infinity: it has not lately. */
+  heardMsAgo(region: RegionName): number;
+  mayWrite(): boolean;
+  /** Rule 15: for how long that process of a region may read strongly; 0 is no. */
+  grant(asker: { readonly region: RegionName; readonly incarnation: number }): number;
+  /** The agent should look at the status: at once, or some time soon. */
+  changed(how: 'at once' | 'soon'): void;
+  /** Call `flush` when this turn's work is done. */
+  flushSoon(): void;
+  event(event: PartitionEvent): void;
+}
+
+export type PartitionEvent =
+  | { readonly event: 'undone'; readonly count: number; readonly after: number; readonly committed: boolean }
+  | { readonly event: 'damaged' | 'repaired'; readonly lsn: number }
+  | { readonly event: 'disk'; readonly error: Error | undefined };
+
+export interface PartitionOptions {
+  readonly region: RegionName;
+  /** All regions of the partition-set. */
+  readonly regions: readonly RegionName[];
+  readonly consistency: Consistency;
+  readonly settings: ContainerSettings;
+  readonly limits: Limits;
+  readonly json: JsonCodec;
+  /** Writes and reads that wait at a time. */
+  readonly maxWaiting: number;
+  readonly forwarder?: ForwarderLimits;
+  readonly following?: FollowingTimings;
+}
+
+export type PartitionRole =
+  | { readonly role: 'fenced'; readonly epoch: number }
+  | { readonly role: 'reader' | 'builder'; readonly epoch: number; readonly writer: RegionName }
+  | ({ readonly role: 'writer' } & WriterRole)
+  | { readonly role: 'gone' };
+
+export interface PeerStanding {
+  readonly acknowledgedMsAgo: number;
+  readonly lsn: number;
+  readonly behindMs: number;
+}
+
+export interface PartitionStatus {
+  readonly build: 'Building' | 'Built';
+  readonly progress: { readonly epoch: number; readonly primary: number; readonly lsn: number };
+  readonly gclsn: number;
+  readonly canCommit: boolean;
+  readonly peers: Readonly<Record<RegionName, PeerStanding>>;
+  readonly quiesced: boolean;
+}
