@@ -10,6 +10,7 @@ export { NODE_HOST } from './node-host.ts';
 export { openAcceptor } from './open-acceptor.ts';
 export * from './outcomes.ts';
 export { DiskAcceptor, type DiskAcceptorOptions } from './service/disk-acceptor.ts';
+export { Journal, type JournalOptions, type JournalRecord } from './service/journal.ts';
 export { AcceptorServer, type AcceptorServerOptions, refuseToListenOpenly } from './service/server.ts';
 export * as storeFaults from './stores/faults.ts';
 export { LmdbStore } from './stores/lmdb.ts';

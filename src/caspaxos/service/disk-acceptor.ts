@@ -289,6 +289,7 @@ async function openParts(options: DiskAcceptorOptions): Promise<Parts> {
       size: options.journalBytes ?? DEFAULT_JOURNAL_BYTES,
       isNew: known === undefined,
       restore: (records) => restore(table, records),
+      lost: forgotten,
     });
     // Last of all: an acceptor has an identity only once it has everything else that it must never lose.
     if (known === undefined) await database.put(IDENTITY_KEY, encodeIdentity(identity));
@@ -345,4 +346,13 @@ function journalBytesOf(requests: readonly RegisterRequest[]): number {
     bytes += MESSAGE_BYTES + 3 * (key.length + (message.type === '2a' ? message.value.length : 0));
   }
   return bytes;
+}
+
+/** It is of no use any more: it may promise what it has promised to somebody else. */
+function forgotten(what: string): CasPaxosError {
+  return new CasPaxosError(
+    'DATA_CORRUPT',
+    `${what}: this acceptor has forgotten promises and will not start. ` +
+      'Replace it by an empty one under a new identity.',
+  );
 }

@@ -1,5 +1,5 @@
 /**
- * The acceptor's journal: where an answer becomes durable. A record is one batch; it is written to a file of fixed
+ * A journal: where an answer becomes durable. A record is one batch; it is written to a file of fixed
  * size with one synchronous write (O_DSYNC) and never touched again, which costs a third of a database commit.
  *
  * Two files take turns. When one is full the other begins, and everything in the full one is copied to the database
@@ -10,14 +10,13 @@
  *
  * Sequence numbers have no gaps. After a crash the records above the checkpoint are read back in order. The last one may
  * be torn: it was never answered, and is dropped. A record that is unreadable *before* a readable one is different:
- * it was answered, so the acceptor has forgotten a promise and must not start.
+ * it was answered, so its owner has forgotten something and must not start.
  */
 import { constants, existsSync, type PathLike, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { assert } from '../../protocol/index.ts';
-import { CasPaxosError } from '../errors.ts';
 
 const MAGIC = 0x4e4f5442; // "BTON"
 const HEADER = 24;
@@ -35,6 +34,8 @@ export interface JournalOptions {
   /** Whether the acceptor begins its life here; if not, a journal that is not there is one that was lost. */
   readonly isNew: boolean;
   readonly restore: (records: readonly JournalRecord[]) => Promise<void>;
+  /** The error for something that had been answered and is not there any more. */
+  readonly lost: (what: string) => Error;
 }
 
 export interface JournalRecord {
@@ -76,7 +77,8 @@ export class Journal {
     const { directory, size } = options;
     const salt = crc32(options.salt);
     const paths = [join(directory, 'journal-0'), join(directory, 'journal-1')] as const;
-    if (!options.isNew && !paths.every((path) => existsSync(path))) throw missing(directory);
+    if (!options.isNew && !paths.every((path) => existsSync(path)))
+      throw options.lost(`A journal file in ${directory} is missing, and with it what had been answered`);
     const files = [await openSized(paths[0], size), await openSized(paths[1], size)] as const;
     try {
       await syncDirectory(directory);
@@ -172,14 +174,18 @@ function recordBytes(payloadBytes: number): number {
 /** The records above the checkpoint, in order and without a gap. */
 async function readBack(
   files: readonly FileHandle[],
-  { checkpoint, directory }: JournalOptions,
+  { checkpoint, directory, lost }: JournalOptions,
   salt: number,
 ): Promise<readonly JournalRecord[]> {
   const found: JournalRecord[] = [];
   for (const file of files) found.push(...(await scan(file, checkpoint, salt)));
   const records = found.sort((a, b) => a.sequence - b.sequence);
   for (const [at, { sequence }] of records.entries()) {
-    if (sequence !== checkpoint + 1 + at) throw unreadable(directory, checkpoint + 1 + at, sequence);
+    const expected = checkpoint + 1 + at;
+    if (sequence !== expected)
+      throw lost(
+        `The journal in ${directory} lost records ${expected} to ${sequence - 1}, which had been answered`,
+      );
   }
   return records;
 }
@@ -232,20 +238,4 @@ function decode(content: Buffer, at: number, salt: number): JournalRecord | unde
   if (crc32(content.subarray(at + 12, at + bytes), salt) !== content.readUInt32LE(at + 8)) return undefined;
   const sequence = content.readUInt32LE(at + 16) + content.readUInt32LE(at + 20) * 2 ** 32;
   return { sequence, payload: content.subarray(at + HEADER, at + HEADER + length) };
-}
-
-function missing(directory: string): CasPaxosError {
-  return new CasPaxosError(
-    'DATA_CORRUPT',
-    `A journal file in ${directory} is missing, and with it what had been answered: ` +
-      'this acceptor has forgotten promises and will not start. Replace it by an empty one under a new identity.',
-  );
-}
-
-function unreadable(directory: string, expected: number, found: number): CasPaxosError {
-  return new CasPaxosError(
-    'DATA_CORRUPT',
-    `The journal in ${directory} lost records ${expected} to ${found - 1}, which had been answered: ` +
-      'this acceptor has forgotten promises and will not start. Replace it by an empty one under a new identity.',
-  );
 }

@@ -5,7 +5,7 @@
  *
  * From the beginning it shows the newest version of what was trimmed, and then every change.
  */
-import type { Entry, Position } from '../model.ts';
+import { type Entry, gcnOf, type Position } from '../model.ts';
 import type { Refused } from './answers.ts';
 import type { PartitionStateMachine } from './partition.ts';
 import { entriesOf } from './copying.ts';
@@ -32,13 +32,14 @@ export type FeedAnswer =
   | Refused;
 
 export function feed(partition: PartitionStateMachine, { after, maxBytes }: FeedRequest): FeedAnswer {
-  const { store, marks, reign, following } = partition;
+  const { store, marks, reign, following, fence } = partition;
   if (!partition.isReadable) return { outcome: 'refused', code: 'NOT_READY' };
   const isCurrent = reign !== undefined || following?.isFollowing === true;
   const isShared = after.lsn === 0 || contains({ table: store.notes.table, tail: store.tail }, after);
   if (!isShared) {
     // A copy that is behind, or on its own branch, cannot say that anything was undone.
-    const isUndone = isCurrent && (reign !== undefined || store.tail.lsn >= after.lsn);
+    const isNewer = fence >= gcnOf(after.epoch) && (reign !== undefined || store.tail.lsn >= after.lsn);
+    const isUndone = isCurrent && isNewer;
     return { outcome: 'refused', code: isUndone ? 'FEED_UNDONE' : 'NOT_READY' };
   }
   const { base } = store;
