@@ -5,6 +5,7 @@ import { acceptorCommand } from './acceptor.ts';
 import { demoCommand } from './demo/command.ts';
 import { reportError } from './errors.ts';
 import { duelCommand } from './sim/duel.ts';
+import { fuzzCommand } from './sim/fuzz.ts';
 import { outageCommand } from './sim/outage.ts';
 import { registersCommand } from './sim/registers.ts';
 import { version } from './version.ts';
@@ -21,6 +22,7 @@ const program = new Command('baton')
     new Command('sim')
       .description('Experiments in virtual time, with the real state machines.')
       .addCommand(duelCommand())
+      .addCommand(fuzzCommand())
       .addCommand(outageCommand())
       .addCommand(registersCommand()),
   );

@@ -239,6 +239,7 @@ export class EnginePartition implements Driver, Sleeper {
       grant: (asker) => this.#agent?.grant(asker) ?? 0,
       changed: (how) => this.#tell(how),
       flushSoon: () => node.flushSoon(this),
+      look: () => node.look(this),
       event: (event) => node.event(this.partitionSet, event),
     });
     this.#requests = new Requests(this.#core);

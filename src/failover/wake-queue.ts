@@ -54,10 +54,15 @@ export class WakeQueue {
   readonly #ring = (): void => {
     this.#timerAt = Infinity;
     const now = this.#host.now();
+    const woken: Sleeper[] = [];
     while (this.#heap.length > 0 && this.#heap[0]!.at <= now) {
       const { at, sleeper } = this.#pop();
       if (this.#entryAt.get(sleeper) !== at) continue;
       this.#entryAt.delete(sleeper);
+      woken.push(sleeper);
+    }
+    // Each once: one that wants to be woken for something that is over already would keep everybody else waiting.
+    for (const sleeper of woken) {
       if (sleeper.wakeAt <= now) sleeper.wake();
       this.look(sleeper);
     }

@@ -12,6 +12,7 @@ export * from './process.ts';
 export * from './world.ts';
 export * from './seeded-run.ts';
 export * from './registers/index.ts';
+export * from './engine/index.ts';
 export * from './shrink.ts';
 export * from './swarm.ts';
 export * from './campaign.ts';

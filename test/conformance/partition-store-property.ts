@@ -13,7 +13,7 @@ import { entryOf, put, remove } from './partition-entries.ts';
 import { ALL, type OpenNode, type StoreUnderTest, synced } from './partition-store.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'é', '\u{1f600}'];
-const RUNS = 40;
+const RUNS = 60;
 
 /** Everything that was ever appended and not undone, and what follows from it by looking at all of it. */
 interface Model {
@@ -115,7 +115,7 @@ const steps = fc.array(
     { weight: 7, arbitrary: others },
     { weight: 2, arbitrary: ends },
   ),
-  { minLength: 20, maxLength: 80, size: 'max' },
+  { minLength: 40, maxLength: 120, size: 'max' },
 );
 
 class Run {

@@ -67,8 +67,9 @@ export class Copy {
   readonly region: RegionName;
   readonly disk: MemoryNodeStore;
   mayWrite = true;
-  /** What the agent would grant. */
+  /** What the agent would grant, and to whom; undefined: to everybody. */
   grantMs = 0;
+  grantees: readonly RegionName[] | undefined;
   isUp = false;
   /** Syncs wait until the test lets them go on. */
   isDiskHeld = false;
@@ -195,8 +196,9 @@ export class PartitionScene {
         canSend: (to) => this.isLinked(region, to) && !copy.full.has(to),
         heardMsAgo: () => copy.heardMsAgo,
         mayWrite: () => copy.mayWrite,
-        grant: () => copy.grantMs,
+        grant: (asker) => (copy.grantees?.includes(asker.region) === false ? 0 : copy.grantMs),
         changed: (how) => copy.changes.push(how),
+        look: () => {},
         flushSoon: () => this.host.soon(() => copy.isUp && copy.machine === machine && machine.flush()),
         event: (event) => copy.events.push(event),
       },
@@ -205,15 +207,18 @@ export class PartitionScene {
     if (isNoticed) this.#linked(region);
   }
 
-  /** The process ends; its disk keeps so many of the writes that were not synced. */
+  /**
+   * The process ends; its disk keeps so many of the writes that were not synced. `isNoticed`: the links go with it; otherwise
+   * what is on the way may still arrive, at its successor too.
+   */
   crash(region: RegionName, { keeps = 0, isNoticed = true } = {}): void {
     const copy = this.copy(region);
     copy.isUp = false;
     copy.crashKeeps = keeps;
     copy.disk.crash();
-    this.drop(({ from, to }) => from === region || to === region);
     copy.forgetHeld();
     if (!isNoticed) return;
+    this.drop(({ from, to }) => from === region || to === region);
     for (const other of this.regions) if (this.copy(other).isUp) this.machine(other).linkLost(region);
   }
 
@@ -315,12 +320,12 @@ export class PartitionScene {
     for (;;) {
       if (delivering) this.settle();
       const next = Math.min(until, ...this.#awake().map((machine) => machine.nextAt));
-      const now = this.host.now();
-      this.host.run(Math.min(until, Math.max(next, now)));
-      for (const machine of this.#awake()) if (machine.nextAt <= this.host.now()) machine.wake();
+      this.host.run(Math.min(until, Math.max(next, this.host.now())));
+      const due = this.#awake().filter((machine) => machine.nextAt <= this.host.now());
+      for (const machine of due) machine.wake();
       this.turn();
+      if (due.some((machine) => machine.nextAt <= this.host.now())) throw new Error('It is never content.');
       if (this.host.now() >= until) break;
-      if (this.host.now() === now) this.host.run(now + 1);
     }
     if (delivering) this.settle();
   }

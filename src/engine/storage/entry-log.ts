@@ -29,12 +29,18 @@ export class EntryLog {
     if (bytes === undefined) return undefined;
     const entry = decoded(lsn, bytes);
     if (entry.lsn !== lsn) throw new DamagedEntry(lsn);
-    this.#typicalBytes += (bytes.length - this.#typicalBytes) / 16;
+    this.#noteSize(bytes.length);
     return entry;
   }
 
+  #noteSize(bytes: number): void {
+    this.#typicalBytes += (bytes - this.#typicalBytes) / (this.#typicalBytes === 0 ? 1 : 16);
+  }
+
   put(entry: Entry): void {
-    this.#queue.put(this.#tables.entries, entryKey(this.#number, entry.lsn), encodeEntry(entry));
+    const encoded = encodeEntry(entry);
+    this.#queue.put(this.#tables.entries, entryKey(this.#number, entry.lsn), encoded);
+    this.#noteSize(encoded.length);
     this.#pending.set(entry.lsn, entry);
   }
 

@@ -293,10 +293,18 @@ export class LmdbPartition implements PartitionStore {
     return (needsFlush && this.#unindexed === undefined) || this.#flushTo !== undefined || this.#canPass;
   }
 
-  /** A commit begins: everything that was changed goes into the queue, and some of the work. Returns how much of it. */
+  /** A commit of the database begins: some of the work is done for it. Returns how much. */
   begin(limit: number, isLast = false): number {
     const flushed = this.#flush(limit);
     const done = isLast ? flushed : flushed + this.#pass(limit - flushed);
+    this.settle();
+    this.#data.begin();
+    this.#undone.begin();
+    return done;
+  }
+
+  /** Everything that was changed and is not in the queue yet goes there. */
+  settle(): void {
     const { queue, tables } = this.#node;
     const { number } = this.#record;
     if (this.#isRecordChanged) {
@@ -306,9 +314,6 @@ export class LmdbPartition implements PartitionStore {
     if (this.#areNotesChanged) queue.put(tables.meta, notesKey(number), writeRecord(this.#notes));
     this.#isRecordChanged = false;
     this.#areNotesChanged = false;
-    this.#data.begin();
-    this.#undone.begin();
-    return done;
   }
 
   committed(): void {

@@ -1,10 +1,10 @@
 /**
- * The store of a node: one database for all its partitions, one queue of writes, one commit at a time. Everything that is
- * written while a commit is under way forms the next, however many partitions it concerns: one transaction, one sync.
+ * The store of a node: one database for all its partitions, one queue of writes. Everything that is written in one moment,
+ * however many partitions it concerns, is one record of the journal and one sync; the database takes it later, with some work
+ * in the background: a piece of an index flush, a piece of trimming.
  *
- *   append, truncate, note ... ─▶ queue ─▶ commit (transaction, sync) ─▶ callbacks of `sync`
- *                                  ▲
- *      some index flush, trimming ─┘  a bounded piece with each commit
+ *   append, truncate, note ... ─▶ queue ─▶ journal ─▶ callbacks of `sync`
+ *                                   └────────────────────▶ commit of the database, now and then
  */
 import type { Host, Timer } from '../../protocol/index.ts';
 import type { PartitionStore } from '../core/index.ts';
@@ -20,6 +20,7 @@ import {
 } from './lmdb-partition.ts';
 import { readRecord, writeRecord } from './records.ts';
 import { diskFull, growthOf, Tables } from './tables.ts';
+import { bytesOf, RedoLog } from './redo-log.ts';
 import { WriteQueue } from './write-queue.ts';
 
 export type StoreHost = Pick<Host, 'after' | 'cancel' | 'soon'>;
@@ -32,8 +33,13 @@ export interface NodeStoreOptions {
   /** The indices are flushed when so many changes wait for it, or after so many milliseconds. */
   readonly flushChanges?: number;
   readonly flushMs?: number;
-  /** How much of that a commit takes along at least; more if there is more to commit. */
+  /** How much of that a commit takes along; unless told, more if there is more to commit. */
   readonly flushPiece?: number;
+  /** The database takes what is in the journal after so many milliseconds, or when it is so many bytes. */
+  readonly commitMs?: number;
+  readonly commitBytes?: number;
+  /** Of each of the journal's two files. */
+  readonly journalBytes?: number;
 }
 
 const NUMBERS_KEY = Buffer.from('numbers');
@@ -42,6 +48,8 @@ const FLUSH_MS = 1000;
 const FLUSH_PIECE = 512;
 /** A write gives two records of indices to flush, and later an entry to trim. */
 const WORK_PER_WRITE = 4;
+const COMMIT_MS = 100;
+const COMMIT_BYTES = 4 * 1024 * 1024;
 
 const REAL_HOST: StoreHost = {
   after: (ms, run) => setTimeout(run, ms).unref(),
@@ -55,6 +63,7 @@ type Done = (error: Error | undefined) => void;
 
 export class NodeStore {
   readonly #tables: Tables;
+  readonly #redo: RedoLog;
   readonly #host: StoreHost;
   readonly #options: NodeStoreOptions;
   readonly #queue = new WriteQueue();
@@ -65,21 +74,36 @@ export class NodeStore {
   /** Partitions with something to commit or work to do. */
   #touched = new Set<LmdbPartition>();
   #waiting: Done[] = [];
-  #committing: Done[] | undefined;
+  /** The loop that writes to the journal and begins commits. */
   #isScheduled = false;
+  #isRunning = false;
+  #running: Promise<void> | undefined;
+  /** The commit of the database that is under way. */
+  #committing: Promise<void> | undefined;
+  #commitTimer: Timer | undefined;
+  #isCommitDue = false;
+  /** Why the database did not take what it was last given. */
+  #commitError: Error | undefined;
   #flushTimer: Timer | undefined;
   /** Writes since the last flush of all indices began. */
   #unflushed = 0;
   #numbers: number;
   #maxBytes: number;
+  /** As it was after the last commit; the database cannot be asked while it commits. */
+  #usedBytes: number;
+  /** What the commit under way will add to it. */
+  #growing = 0;
   #settling: ((value: undefined) => void)[] = [];
   #isClosed = false;
+  #isAbandoned = false;
 
-  private constructor(tables: Tables, options: NodeStoreOptions) {
+  private constructor(tables: Tables, redo: RedoLog, options: NodeStoreOptions) {
     this.#tables = tables;
+    this.#redo = redo;
     this.#options = options;
     this.#host = options.host ?? REAL_HOST;
     this.#maxBytes = options.maxBytes ?? Infinity;
+    this.#usedBytes = tables.usedBytes;
     this.#garbage = new GarbageCollector(tables, this.#queue);
     this.#numbers = readRecord<{ next: number }>(tables.meta.get(NUMBERS_KEY), 'the numbers')?.next ?? 1;
     for (const { value } of tables.meta.getRange(RECORDS)) {
@@ -94,13 +118,13 @@ export class NodeStore {
       newNumber: () => this.#newNumber(),
       discard: (number) => this.#garbage.add(number),
     };
-    if (this.#garbage.hasWork) this.#schedule();
+    if (this.#garbage.hasWork) this.#commitSoon();
   }
 
   static async open(options: NodeStoreOptions): Promise<NodeStore> {
     const tables = await Tables.open(options.directory);
     try {
-      return new NodeStore(tables, options);
+      return new NodeStore(tables, await RedoLog.open(tables, options.journalBytes), options);
     } catch (error) {
       await tables.close();
       throw error;
@@ -127,7 +151,7 @@ export class NodeStore {
 
   /** Bytes that the database uses. */
   get usedBytes(): number {
-    return this.#tables.usedBytes;
+    return this.#usedBytes;
   }
 
   set maxBytes(bytes: number) {
@@ -145,6 +169,8 @@ export class NodeStore {
       this.#touched.add(partition);
     }
     await this.#idle();
+    this.#host.cancel(this.#commitTimer);
+    await this.#redo.close();
     await this.#tables.close();
   }
 
@@ -157,9 +183,15 @@ export class NodeStore {
   /** Gives the directory up without writing what is in the queue: what a crash leaves, for tests. */
   async abandon(): Promise<void> {
     this.#isClosed = true;
+    this.#isAbandoned = true;
     this.#host.cancel(this.#flushTimer);
+    this.#host.cancel(this.#commitTimer);
+    this.#waiting = [];
+    await this.#running;
+    await this.#committing;
     this.#queue.take();
     this.#touched.clear();
+    await this.#redo.close();
     await this.#tables.close();
   }
 
@@ -192,8 +224,9 @@ export class NodeStore {
       this.#flushTimer = undefined;
       if (this.#isClosed) return;
       this.#wantFlushes();
-      this.#schedule();
+      this.#commitSoon();
     });
+    this.#commitSoon();
   }
 
   #wantFlushes(): void {
@@ -210,81 +243,153 @@ export class NodeStore {
       this.#host.soon(() => done(closed()));
       return;
     }
-    // When nothing has been written since the commit that is under way began, it is the one to wait for.
-    const isUnderWay = this.#committing !== undefined && this.#queue.length === 0 && this.#touched.size === 0;
-    if (isUnderWay && this.#waiting.length === 0) this.#committing!.push(done);
-    else {
-      this.#waiting.push(done);
-      this.#schedule();
-    }
+    this.#waiting.push(done);
+    this.#schedule();
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#committing !== undefined) return;
+    if (this.#isScheduled || this.#isRunning) return;
     this.#isScheduled = true;
     this.#host.soon(() => {
       this.#isScheduled = false;
-      void this.#commitUntilIdle();
+      if (!this.#isAbandoned) this.#running = this.#run();
     });
   }
 
-  async #commitUntilIdle(): Promise<void> {
-    if (this.#committing !== undefined) return;
-    let failed: Error | undefined;
-    do {
-      this.#committing = this.#waiting;
-      this.#waiting = [];
-      failed = await this.#commit();
-      const callbacks: readonly Done[] = this.#committing;
-      for (const done of callbacks) done(failed);
-      this.#committing = undefined;
-    } while (this.#waiting.length > 0 || (failed === undefined && this.#hasWork));
-    for (const resolve of this.#settling.splice(0)) resolve(undefined);
+  /** There is something for the database. It is given to it after a while, or when it is much. */
+  #commitSoon(): void {
+    const { commitMs = COMMIT_MS } = this.#options;
+    this.#commitTimer ??= this.#host.after(commitMs, () => {
+      this.#commitTimer = undefined;
+      this.#isCommitDue = true;
+      this.#schedule();
+    });
   }
 
-  /** Returns why it failed. */
-  async #commit(): Promise<Error | undefined> {
+  /** First those who wait for the journal; the database takes its share while the journal goes on. */
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (!this.#isAbandoned) {
+      if (this.#waiting.length > 0) {
+        const callbacks = this.#waiting;
+        this.#waiting = [];
+        const error = await this.#write();
+        for (const done of callbacks) done(error);
+      } else if (this.#committing === undefined && this.#mustCommit) {
+        await this.#beginCommit();
+      } else {
+        break;
+      }
+    }
+    this.#isRunning = false;
+    this.#tellSettled();
+  }
+
+  get #mustCommit(): boolean {
+    const { commitBytes = COMMIT_BYTES } = this.#options;
+    const isWanted = this.#isCommitDue || this.#queue.bytes > commitBytes || this.#redo.needsCheckpoint;
+    const isSettling = this.#settling.length > 0 && this.#commitError === undefined && this.#hasAny;
+    return isWanted || isSettling;
+  }
+
+  /** Whether there is anything at all that the database has not got. */
+  get #hasAny(): boolean {
+    return this.#queue.length > 0 || this.#touched.size > 0 || this.#hasWork;
+  }
+
+  #tellSettled(): void {
+    const isDone = this.#committing === undefined && (!this.#hasAny || this.#commitError !== undefined);
+    if (isDone) for (const resolve of this.#settling.splice(0)) resolve(undefined);
+  }
+
+  /** Makes what was written durable. Returns why it could not. */
+  async #write(): Promise<Error | undefined> {
+    for (const partition of this.#touched) partition.settle();
+    const writes = this.#queue.unjournaled();
+    if (writes.length === 0 && this.#commitError === undefined) return undefined;
+    try {
+      this.#checkRoom(growthOf(this.#queue.all()) - this.#queue.removedBytes);
+      const bytes = bytesOf(writes);
+      // A disk that is full is found out here, not when the journal is full too.
+      if (this.#commitError !== undefined || this.#redo.isFullFor(bytes)) await this.#commitNow();
+      if (this.#redo.isFullFor(bytes)) return this.#commitError;
+      await this.#journal();
+    } catch (error) {
+      return error as Error;
+    }
+    return this.#commitError;
+  }
+
+  async #journal(): Promise<void> {
+    const writes = this.#queue.unjournaled();
+    if (writes.length === 0) return;
+    await this.#redo.append(writes);
+    this.#queue.noteJournaled(writes.length);
+  }
+
+  /** The database takes everything, also what is too much for the journal. */
+  async #commitNow(): Promise<void> {
+    await this.#committing;
+    await this.#beginCommit();
+    await this.#committing;
+  }
+
+  /** Nothing else writes to the journal meanwhile: what the database is given and what it notes of the journal agree. */
+  async #beginCommit(): Promise<void> {
+    this.#isCommitDue = false;
     const partitions = this.#touched;
     this.#touched = new Set();
     try {
       this.#fillQueue(partitions);
-      await this.#commitQueue();
+      if (!this.#redo.isFullFor(bytesOf(this.#queue.unjournaled()))) await this.#journal();
     } catch (error) {
+      this.#commitError = error as Error;
+    }
+    if (this.#isAbandoned) return;
+    this.#committing = this.#commit(partitions).finally(() => {
+      this.#committing = undefined;
+      this.#growing = 0;
+      if (!this.#isAbandoned) this.#usedBytes = this.#tables.usedBytes;
+      if (this.#hasWork || this.#commitError !== undefined) this.#commitSoon();
+      if (this.#settling.length > 0 || this.#mustCommit) this.#schedule();
+    });
+  }
+
+  async #commit(partitions: ReadonlySet<LmdbPartition>): Promise<void> {
+    const { journaled } = this.#redo;
+    const unjournaled = this.#queue.unjournaled().length;
+    const taken = this.#queue.take();
+    try {
+      const growth = growthOf(taken.writes) - taken.removedBytes;
+      this.#checkRoom(growth);
+      this.#growing = Math.max(0, growth);
+      if (taken.writes.length > 0) await this.#tables.commit(taken.writes, journaled);
+      this.#redo.checkpointed(journaled.sequence);
+      this.#commitError = undefined;
+      for (const partition of partitions) {
+        partition.committed();
+        if (this.#isClosed ? partition.isFlushing : partition.hasWork) this.#touched.add(partition);
+      }
+    } catch (error) {
+      this.#queue.putBack(taken, taken.writes.length - unjournaled);
       for (const partition of partitions) this.#touched.add(partition);
       this.#garbage.wait();
-      return error as Error;
+      this.#commitError = error as Error;
     }
-    for (const partition of partitions) {
-      partition.committed();
-      if (this.#isClosed ? partition.isFlushing : partition.hasWork) this.#touched.add(partition);
-    }
-    return undefined;
   }
 
   #fillQueue(partitions: ReadonlySet<LmdbPartition>): void {
     this.#unflushed += this.#queue.length;
     if (this.#unflushed > (this.#options.flushChanges ?? FLUSH_CHANGES)) this.#wantFlushes();
     // More than what is added to it, so that it never falls behind for long.
-    let work = Math.max(this.#options.flushPiece ?? FLUSH_PIECE, WORK_PER_WRITE * this.#queue.length);
+    let work = this.#options.flushPiece ?? Math.max(FLUSH_PIECE, WORK_PER_WRITE * this.#queue.length);
     for (const partition of partitions) work -= partition.begin(Math.max(0, work), this.#isClosed);
     if (!this.#isClosed) this.#garbage.step(Math.max(0, work));
   }
 
-  async #commitQueue(): Promise<void> {
-    const taken = this.#queue.take();
-    if (taken.writes.length === 0) return;
-    try {
-      this.#checkRoom(growthOf(taken.writes) - taken.removedBytes);
-      await this.#tables.commit(taken.writes);
-    } catch (error) {
-      this.#queue.putBack(taken);
-      throw error;
-    }
-  }
-
   #checkRoom(growth: number): void {
     if (growth <= 0 || this.#maxBytes === Infinity) return;
-    if (this.#tables.usedBytes + growth > this.#maxBytes) throw diskFull(this.#tables.directory);
+    if (this.#usedBytes + this.#growing + growth > this.#maxBytes) throw diskFull(this.#tables.directory);
   }
 
   get #hasWork(): boolean {

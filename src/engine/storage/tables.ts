@@ -18,15 +18,24 @@ import { readRecord, writeRecord } from './records.ts';
 
 const FORMAT = 1;
 const FORMAT_KEY = Buffer.from('format');
+const JOURNALED_KEY = Buffer.from('journaled');
 const PAGE = 4096;
 const NO_SPACE = 28;
 const INPUT_OUTPUT = 5;
-/** An environment of a handful of pages; less room than this is no room. */
-const LEAST_ROOM = 256 * 1024;
+/** Kept free on the disk. LMDB writes pages in new places, and its error handling corrupts memory when there is none. */
+const RESERVE = 1024 * 1024;
+/** Pages that a record may touch, with those above it in the tree. */
+const PAGES_PER_WRITE = 2;
 /** What a record takes besides itself, about: its key, and pages that are not full. */
 const OVERHEAD = 1.4;
 
 export type Table = Database<Buffer, Buffer>;
+
+/** Which journal, and the last of its records that the database holds. */
+export interface Journaled {
+  readonly identity: string;
+  readonly sequence: number;
+}
 
 export interface Write {
   readonly table: Table;
@@ -48,6 +57,7 @@ export class Tables implements Readonly<Record<TableName, Table>> {
   readonly superseded: Table;
   readonly undone: Table;
   readonly #root: RootDatabase<Buffer, Buffer>;
+  readonly #numbers: ReadonlyMap<Table, number>;
 
   private constructor(directory: string, root: RootDatabase<Buffer, Buffer>) {
     const table = (name: TableName): Table =>
@@ -61,6 +71,7 @@ export class Tables implements Readonly<Record<TableName, Table>> {
     this.expiries = table('expiries');
     this.superseded = table('superseded');
     this.undone = table('undone');
+    this.#numbers = new Map(TABLES.map((name, number) => [this[name], number]));
   }
 
   static async open(path: string): Promise<Tables> {
@@ -81,8 +92,9 @@ export class Tables implements Readonly<Record<TableName, Table>> {
     }
   }
 
-  /** All of them or none, on disk when it resolves. */
-  async commit(writes: readonly Write[]): Promise<void> {
+  /** All of them or none, on disk when it resolves. `journaled`: up to which record of the journal these are. */
+  async commit(writes: readonly Write[], journaled?: Journaled): Promise<void> {
+    this.#checkDisk(writes);
     try {
       await this.#root.batch(() => {
         for (const { table, key, value } of writes) {
@@ -90,12 +102,30 @@ export class Tables implements Readonly<Record<TableName, Table>> {
           // Written straight from this memory, which nobody changes.
           else void table.put(key, value as Buffer);
         }
+        if (journaled !== undefined) void this.meta.put(JOURNALED_KEY, writeRecord(journaled));
       });
     } catch (error) {
       throw await this.#asStorageError(error);
     }
     // What was read before came from a snapshot that does not have this.
     this.#root.resetReadTxn();
+  }
+
+  /** Undefined: there is no journal yet. */
+  get journaled(): Journaled | undefined {
+    return readRecord<Journaled>(this.meta.get(JOURNALED_KEY), 'the journal');
+  }
+
+  /** Tables have numbers in the journal. */
+  numberOf(table: Table): number {
+    return this.#numbers.get(table)!;
+  }
+
+  ofNumber(number: number): Table {
+    const name = TABLES[number];
+    if (name === undefined)
+      throw new EngineStorageError('DAMAGED', 'The journal names a table that there is not.');
+    return this[name];
   }
 
   /** Bytes of the pages that hold something. */
@@ -128,14 +158,21 @@ export class Tables implements Readonly<Record<TableName, Table>> {
     const cause = await causeOf(failure);
     const { code } = cause as { code?: unknown };
     // A write that the disk took in part is reported as an I/O error.
-    const isFull = code === NO_SPACE || code === 'ENOSPC' || (code === INPUT_OUTPUT && this.#hasNoRoom());
+    const isFull =
+      code === NO_SPACE || code === 'ENOSPC' || (code === INPUT_OUTPUT && this.#freeBytes() < RESERVE);
     if (isFull) return diskFull(this.directory);
     return storageError('DISK_FAILED', `The disk of ${this.directory} failed`, cause);
   }
 
-  #hasNoRoom(): boolean {
+  /** A full disk is not left to LMDB to find out. */
+  #checkDisk(writes: readonly Write[]): void {
+    const needed = RESERVE + growthOf(writes) + writes.length * PAGES_PER_WRITE * PAGE;
+    if (this.#freeBytes() < needed) throw diskFull(this.directory);
+  }
+
+  #freeBytes(): number {
     const { bavail, bsize } = statfsSync(this.directory);
-    return bavail * bsize < LEAST_ROOM;
+    return bavail * bsize;
   }
 }
 

@@ -44,11 +44,12 @@ export function settleDeletions(data: Trimmable, entry: Entry): void {
 function settle(data: Trimmable, key: DocumentKey, lsn: number): void {
   const count = lsn === 0 ? undefined : data.changeCount(lsn);
   if (count === undefined) return;
+  const entry = data.peek(lsn);
   if (count === 1) {
-    data.removeEntry(lsn, 1);
+    // In a full copy an entry may have come without the change that has a successor now.
+    if (entry === undefined || changeIn(entry, key) !== undefined) data.removeEntry(lsn, 1);
     return;
   }
-  const entry = data.peek(lsn);
   // A deletion was settled when its entry was passed.
   if (entry !== undefined && changeIn(entry, key)?.body !== undefined) addSuperseded(data, entry, 1);
 }

@@ -56,7 +56,7 @@ function encodePartitionMessage(set: string, message: PartitionMessage): Payload
       return packed([...head, gcn, session, epoch, starts, tail.epoch, tail.lsn, base]);
     }
     case 'ready':
-      return packed([...head, message.gcn, message.session, message.epoch, message.lsn]);
+      return packed([...head, message.gcn, message.session, message.epoch, message.base, message.lsn]);
     case 'entries': {
       const { gcn, session, after, entries, marks } = message;
       const header = [...head, gcn, session, after, marks.gclsn, marks.safe, marks.everywhere];
@@ -106,7 +106,7 @@ function decodePartitionMessage(
       return { type, gcn: n(0), session: n(1), epoch: n(2), table: startsIn(fields[3]), tail, base: n(6) };
     }
     case 'ready':
-      return { type, gcn: n(0), session: n(1), epoch: n(2), lsn: n(3) };
+      return { type, gcn: n(0), session: n(1), epoch: n(2), base: n(3), lsn: n(4) };
     case 'entries': {
       const marks = { gclsn: n(3), safe: n(4), everywhere: n(5) };
       return { type, gcn: n(0), session: n(1), after: n(2), entries: bodies.map(entryIn), marks };

@@ -48,7 +48,7 @@ const PARTITION_MESSAGES: readonly PartitionMessage[] = [
     tail: { epoch: 3_145_729, lsn: 7 },
     base: 2,
   },
-  { type: 'ready', ...SAID, epoch: 3_145_729, lsn: 4 },
+  { type: 'ready', ...SAID, epoch: 3_145_729, base: 2, lsn: 4 },
   { type: 'entries', ...SAID, after: 6, entries: [ENTRY], marks: { gclsn: 6, safe: 5, everywhere: 4 } },
   { type: 'entries', ...SAID, after: 7, entries: [], marks: { gclsn: 7, safe: 7, everywhere: 4 } },
   { type: 'ack', ...SAID, durable: 6, received: 7, gclsn: 5 },

@@ -31,11 +31,12 @@ export interface SetEvidence {
 }
 
 export function judge(noticed: Noticed, sets: readonly SetEvidence[]): SimulationFailure | undefined {
+  const isHealed = noticed.unhealed.length === 0;
   return (
     first('alarm', noticed.alarms) ??
     first('two writers', noticed.twoWriters) ??
     first('undone', noticed.undone) ??
-    sets.map(judgeSet).find((failure) => failure !== undefined) ??
+    sets.map((set) => judgeSet(set, isHealed)).find((failure) => failure !== undefined) ??
     first('recovery', noticed.unrecovered) ??
     first('healing', noticed.unhealed)
   );
@@ -47,7 +48,11 @@ function first(check: string, messages: readonly string[]): SimulationFailure | 
   return { check, message: messages.length === 1 ? message : `${message} (and ${messages.length - 1} more)` };
 }
 
-function judgeSet({ recorder, regions, bound }: SetEvidence): SimulationFailure | undefined {
+/** Of copies that have not become equal, only what clients saw is judged. */
+function judgeSet(
+  { recorder, regions, bound }: SetEvidence,
+  isHealed: boolean,
+): SimulationFailure | undefined {
   const { partitionSet, operations, feeds, quietFrom } = recorder;
   const [tail] = regions
     .map((region) => region.partition(partitionSet)!.core!)
@@ -63,7 +68,7 @@ function judgeSet({ recorder, regions, bound }: SetEvidence): SimulationFailure 
   };
   const wrong = first('log', recorder.wrongs.map((what) => `${partitionSet}: ${what}`));
   if (wrong !== undefined) return wrong;
-  const copies = quietFrom === undefined ? [] : regions.map((region) => copyOf(region, partitionSet));
+  const copies = !isHealed ? [] : regions.map((region) => copyOf(region, partitionSet));
   const [found, ...more] = checkRun(record, { bound, feeds, copies });
   if (found === undefined) return undefined;
   const also = more.length === 0 ? '' : ` (and ${more.length} more)`;

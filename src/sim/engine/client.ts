@@ -70,7 +70,7 @@ interface Session {
 
 const PARTITION_KEYS = ['p', 'q'] as const;
 const ATTEMPTS = 10;
-const LONGEST_MS = 2500;
+const LONGEST_MS = 1500;
 
 export class EngineClient {
   readonly #scene: ClientScene;

@@ -1,6 +1,6 @@
 /** What a seed draws before anything happens: how many of what, what they promise, how they talk, what goes wrong. */
 import { CONSISTENCY_LEVELS, type ConsistencyLevel } from '../../check/index.ts';
-import type { TrimPolicy } from '../../engine/index.ts';
+import type { ForwarderLimits, TrimPolicy } from '../../engine/index.ts';
 import type { ClockErrors, Random } from '../core/index.ts';
 import { drawSwarm } from '../swarm.ts';
 import { FUZZ_FAULTS, type FuzzFault } from './faults.ts';
@@ -27,6 +27,8 @@ export interface EngineConfiguration {
   readonly thinkMs: number;
   /** Undefined: logs are kept whole. */
   readonly trim: TrimPolicy | undefined;
+  /** Undefined: as in production. Small ones make a long way of catching up and of full copies. */
+  readonly forwarder: ForwarderLimits | undefined;
   /** Of the acceptors, then the regions, then the clients and the readers of feeds. */
   readonly clocks: readonly ClockErrors[];
   readonly chaosMs: number;
@@ -35,12 +37,12 @@ export interface EngineConfiguration {
   readonly losable: readonly number[];
 }
 
+/** Times that the `fast` profile is made for: its lease is thirty of the longest round trips. */
 const NETWORKS = [
   { latency: 'fixed:5', requestTimeoutMs: 300 },
   { latency: 'uniform:1-60', requestTimeoutMs: 500 },
   { latency: 'uniform:1-30', requestTimeoutMs: 500 },
   { latency: 'lognormal:8,0.6', requestTimeoutMs: 500 },
-  { latency: 'azure', requestTimeoutMs: 1000 },
 ] as const;
 
 const HOUR_MS = 3_600_000;
@@ -52,14 +54,17 @@ const REGION_COUNTS = [2, 3, 3, 3, 5] as const;
 export function drawConfiguration(random: Random, level: ConsistencyLevel | undefined): EngineConfiguration {
   const faults = drawSwarm(FUZZ_FAULTS, random) as Set<FuzzFault>;
   const regions = REGION_COUNTS[random.integer(REGION_COUNTS.length)]!;
-  const partitionSets = 1 + random.integer(regions === 5 ? 3 : 6);
+  const isTrimmed = random.uniform() < 0.4;
+  // Where logs are to be trimmed there have to be many writes to each.
+  const partitionSets = 1 + random.integer(isTrimmed ? 2 : regions === 5 ? 3 : 6);
   const acceptors = random.uniform() < 0.7 ? 3 : 5;
   const clients = 3 + random.integer(3);
   const drawn = CONSISTENCY_LEVELS[random.integer(2) === 0 ? 0 : random.integer(CONSISTENCY_LEVELS.length)]!;
   const { latency, requestTimeoutMs } = NETWORKS[random.integer(NETWORKS.length)]!;
   const offsetMs = random.uniform() < 0.5 ? HOUR_MS : 50;
   const places = acceptors + regions + clients + partitionSets;
-  const isTrimmed = random.uniform() < 0.35;
+  const thinkMs = Math.round(isTrimmed ? random.between(25, 60) : random.between(40, 160));
+  const chaosMs = Math.round(random.between(isTrimmed ? 18_000 : 12_000, 24_000));
   return {
     regions,
     partitionSets,
@@ -75,24 +80,30 @@ export function drawConfiguration(random: Random, level: ConsistencyLevel | unde
     latency,
     requestTimeoutMs,
     syncMs: random.uniform() < 0.7 ? 1 + random.integer(6) : 8 + random.integer(20),
-    thinkMs: Math.round(random.between(40, 160)),
-    trim: isTrimmed ? drawTrim(random) : undefined,
+    thinkMs,
+    trim: isTrimmed ? drawTrim(clients / thinkMs / partitionSets, random) : undefined,
+    forwarder: isTrimmed || random.uniform() < 0.2 ? SMALL_WINDOWS : undefined,
     clocks: Array.from({ length: places }, () => ({
       offsetMs: SOME_DATE_MS + Math.round(random.between(-offsetMs, offsetMs)),
       drift: random.between(-MAX_DRIFT, MAX_DRIFT),
     })),
-    chaosMs: Math.round(random.between(12_000, 24_000)),
+    chaosMs,
     faults,
     losable: drawLosable(acceptors, random),
   };
 }
 
+const SMALL_WINDOWS: ForwarderLimits = { windowBytes: 2500, messageBytes: 400, resendMs: 1000 };
+/** About as much as a write takes in the log. */
+const WRITE_BYTES = 350;
+
 /**
  * So short that a region which was away for some seconds has to copy everything, and so long that the name of every
- * operation that may still be repeated is in the log.
+ * operation that may still be repeated is in the log. `callsPerMs`: of all clients, on one partition-set.
  */
-function drawTrim(random: Random): TrimPolicy {
-  return { keepMs: 12_000, keepBytes: Infinity, hardBytes: 12_000 + random.integer(20_000) };
+function drawTrim(callsPerMs: number, random: Random): TrimPolicy {
+  const hardBytes = Math.round(callsPerMs * WRITE_BYTES * random.between(1500, 2200));
+  return { keepMs: 12_000, keepBytes: Infinity, hardBytes };
 }
 
 function drawLosable(acceptors: number, random: Random): readonly number[] {
@@ -103,11 +114,12 @@ function drawLosable(acceptors: number, random: Random): readonly number[] {
 
 /** One line for each choice. */
 export function describeConfiguration(configuration: EngineConfiguration): readonly string[] {
-  const { faults, clocks, losable, staleness, trim, ...rest } = configuration;
+  const { faults, clocks, losable, staleness, trim, forwarder, ...rest } = configuration;
   return [
     ...Object.entries(rest).map(([name, value]) => `${name}: ${String(value)}`),
     `staleness: ${staleness.writes} writes, ${staleness.seconds} s`,
     `trim: ${trim === undefined ? 'never' : `${trim.keepMs} ms, ${trim.hardBytes} bytes at most`}`,
+    `windows: ${forwarder === undefined ? 'as in production' : `${forwarder.windowBytes} bytes`}`,
     `faults: ${[...faults].join(', ') || 'none'}`,
     `losable acceptors: ${losable.join(', ')}`,
     `clock drifts: ${clocks.map(({ drift }) => drift.toFixed(6)).join(', ')}`,

@@ -149,15 +149,17 @@ export class Connections<M> {
   #pump(from: SimProcess, to: SimProcess, end: End<M>, connection: number, resendMs: number): void {
     if (!from.isUp || end.connection !== connection || this.#end(from, to) !== end) return;
     end.isPumping = false;
+    let waitMs = resendMs;
     while (end.outbox.length > 0) {
       const [ms] = this.#world.link(from.index, to.index);
       if (ms === undefined) {
         end.isPumping = true;
-        const again = (): void =>
-          this.#pump(from, to, end, connection, Math.min(LONGEST_RESEND_MS, 2 * resendMs));
-        this.#world.at(this.#world.now + resendMs, from.index, again);
+        const nextMs = Math.min(LONGEST_RESEND_MS, 2 * waitMs);
+        const again = (): void => this.#pump(from, to, end, connection, nextMs);
+        this.#world.at(this.#world.now + waitMs, from.index, again);
         return;
       }
+      waitMs = FIRST_RESEND_MS;
       const message = end.outbox.shift()!;
       end.arrivesAt = Math.max(end.arrivesAt, this.#world.now + ms);
       this.#world.at(end.arrivesAt, to.index, () =>

@@ -11,7 +11,7 @@ import type { Random } from '../core/index.ts';
 import type { ScheduledFault } from '../seeded-run.ts';
 import { drawSchedule, type FaultKind, type FaultWindow } from '../swarm.ts';
 import type { EngineConfiguration } from './configuration.ts';
-import { FUZZ_PHASES } from './phases.ts';
+import { FUZZ_PHASES, type FuzzPhase } from './phases.ts';
 
 export const FUZZ_FAULTS = [
   'loss',
@@ -22,6 +22,7 @@ export const FUZZ_FAULTS = [
   'cut pair',
   'pause',
   'crash',
+  'crash in sync',
   'crash acceptor',
   'lose acceptor',
   'stop',
@@ -64,9 +65,16 @@ export function drawFaults(
   const kinds = faultKinds(configuration).filter(({ kind }) => configuration.faults.has(kind));
   return drawSchedule(kinds, window, random).map((fault) => {
     if (random.uniform() >= AIMED_SHARE) return fault;
-    const phase = FUZZ_PHASES[random.integer(FUZZ_PHASES.length)]!;
+    const phase = drawAim(configuration, random);
     return { ...fault, targets: [...fault.targets, `${AIM}${phase}`] };
   });
+}
+
+/** Rare phases are aimed at more often; without trimming nothing is ever copied in full. */
+function drawAim({ trim }: EngineConfiguration, random: Random): FuzzPhase {
+  if (trim !== undefined && random.uniform() < 0.4) return 'full copy';
+  const others = FUZZ_PHASES.filter((phase) => phase !== 'full copy');
+  return others[random.integer(others.length)]!;
 }
 
 type Targets = FaultKind['targets'];
@@ -89,12 +97,13 @@ function faultKinds(
   return [
     kind('loss', 3, [500, 8000], someOrAll(all), share(0.05, 0.5)),
     kind('duplicate', 3, [500, 8000], someOrAll(all), share(0.1, 0.6)),
-    kind('straggle', 3, [500, 8000], someOrAll(all), whole(50, 2500)),
-    kind('cut', 4, [200, 9000], oneOrMore(regions), clientsReach),
+    kind('straggle', 3, [500, 8000], someOrAll(all), whole(50, 1500)),
+    kind('cut', 4, [200, 11_000], oneOrMore(regions), clientsReach),
     kind('one-way cut', 4, [200, 9000], oneOrMore(regions), clientsReach),
     kind('cut pair', 3, [500, 9000], two(regions)),
     kind('pause', 4, [100, 8000], oneOf(all)),
-    kind('crash', 5, [100, 9000], oneOrMore(regions)),
+    kind('crash', 5, [100, 12_000], oneOrMore(regions)),
+    kind('crash in sync', 4, [400, 3000], oneOrMore(regions), whole(50, 600)),
     kind('crash acceptor', 3, [100, 4000], oneOf(acceptors)),
     kind('lose acceptor', 1, [30_000, 30_000], oneOf(losable)),
     kind('stop', 2, [3000, 9000], oneOf(regions)),

@@ -3,7 +3,7 @@
  * reach back to where it was, or what it was given is undone (which below Strong may be), it begins anew.
  */
 import { BEFORE_ALL, type FeedChange, type FeedStretch, type Position } from '../../check/index.ts';
-import type { EnginePartition, FeedAnswer } from '../../engine/index.ts';
+import type { EnginePartition, FeedAnswer, FeedRequest } from '../../engine/index.ts';
 import type { Random } from '../core/index.ts';
 import type { SimProcess } from '../process.ts';
 import { keyOf, type SetRecorder, valueOf } from './recorder.ts';
@@ -34,7 +34,7 @@ export class FeedReader {
   readonly #process: () => SimProcess;
   readonly #random: Random;
   #region: string;
-  #position: Position = BEFORE_ALL;
+  #position: FeedRequest['after'] = BEFORE_ALL;
   #stretches: FeedStretch[] = [];
 
   constructor(scene: FeedScene, recorder: SetRecorder, process: () => SimProcess, random: Random) {
@@ -90,8 +90,8 @@ export class FeedReader {
       const changes = answer.entries.flatMap(({ epoch, lsn, changes: all }) =>
         all.map((change): FeedChange => ({ epoch, lsn, key: keyOf(change), value: valueOf(change) })),
       );
-      this.#stretches.push({ region, from, changes });
-      this.#position = { epoch: answer.position.epoch, lsn: answer.position.lsn };
+      this.#stretches.push({ region, from: { epoch: from.epoch, lsn: from.lsn }, changes });
+      this.#position = answer.position;
     } else if (answer?.code === 'FEED_UNDONE' || answer?.code === 'FEED_TRIMMED') {
       if (answer.code === 'FEED_UNDONE') this.#scene.onUndone(this.#recorder, this.#position);
       this.#stretches = [];

@@ -20,6 +20,7 @@ import {
   type HostedAgent,
   openAgentCluster,
 } from '../../failover/index.ts';
+import type { Host } from '../../protocol/index.ts';
 import type { SimProcess } from '../process.ts';
 import type { SetRecorder } from './recorder.ts';
 import { type FuzzDefect, observedStore, type StoreHooks, wiredDriver, wiredMessage } from './wiring.ts';
@@ -30,6 +31,7 @@ export interface RegionScene {
   readonly recorders: readonly SetRecorder[];
   readonly defect: FuzzDefect | undefined;
   readonly hints: boolean;
+  hostOf(process: SimProcess): Host;
   partitionOptions(region: string, partitionSet: string): EnginePartitionOptions;
   configurationOf(partitionSet: string): Configuration;
   clusterOptions(process: SimProcess): ClusterOptions;
@@ -95,7 +97,7 @@ export class Region {
     const { recorders, regions, partitionOptions, onEngineEvent } = this.#scene;
     const engine = new Engine({
       region: name,
-      host: process,
+      host: this.#scene.hostOf(process),
       disk: this.#disk(),
       others: regions.filter((other) => other !== name),
       links: {
@@ -156,7 +158,7 @@ export class Region {
     const agents = new AgentHost({
       region: name,
       cluster,
-      host: process,
+      host: this.#scene.hostOf(process),
       ...(hints && { sendHint: (partitionSet, hint) => sendHint(process, partitionSet, hint) }),
       onEvent: (partitionSet, event) => onAgentEvent(name, partitionSet, event),
     });

@@ -9,6 +9,7 @@ import type { StalenessBound } from '../../check/index.ts';
 import {
   type EnginePartition,
   type EnginePartitionOptions,
+  type FeedRequest,
   LIMITS,
   nodeJson,
   type NodeMessage,
@@ -26,6 +27,7 @@ import type { EngineConfiguration } from './configuration.ts';
 import { Connections } from './connections.ts';
 import { acceptorName, partitionSetName, regionName } from './faults.ts';
 import { FeedReader } from './feed-reader.ts';
+import { guardedHost } from './guard.ts';
 import { SetRecorder } from './recorder.ts';
 import { Region, type RegionScene, sleep } from './region.ts';
 import { ask, type Reply } from './request.ts';
@@ -37,6 +39,8 @@ import type { FuzzDefect } from './wiring.ts';
 export const CALM_MS = 5000;
 const RECOVERY_MS = 3 * PROFILES.fast.leaseMs;
 const REST_MS = 15_000;
+/** By then every request has arrived that was sent before all was healed. */
+const STRAGGLERS_MS = 3500;
 const LAST_LOOK_MS = 15_000;
 /** Many times what a run takes. */
 const MAX_EVENTS = 3_000_000;
@@ -115,7 +119,7 @@ export class Scene {
     } catch (error) {
       if (error instanceof Endless) return { check: 'endless', message: error.message };
       const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      return { check: 'crash', message: stack.split('\n').slice(0, 4).join(' | ') };
+      return { check: 'crash', message: stack.split('\n').slice(0, 8).map((line) => line.trim()).join(' | ') };
     }
   }
 
@@ -141,6 +145,7 @@ export class Scene {
   async #rest(): Promise<void> {
     this.#stage = 'rest';
     await this.#run(this.world.now + REST_MS, () => this.#clients.every(({ isResting }) => isResting));
+    await this.#run(this.#healedAt + STRAGGLERS_MS, () => false);
     const isEven = (): boolean => this.#recorders.every((recorder) => this.#unevenOf(recorder) === undefined);
     await this.#run(this.world.now + REST_MS, isEven);
     for (const recorder of this.#recorders) {
@@ -198,12 +203,12 @@ export class Scene {
     );
     const { partitionSet } = recorder;
     const { lsn } = this.#regions[0]!.partition(partitionSet)!.core!.store.tail;
-    let after = { epoch: 0, lsn: 0 };
+    let after: FeedRequest['after'] = { epoch: 0, lsn: 0 };
     while (after.lsn < lsn) {
       const reply = await this.#ask(process, region, partitionSet, 1000, async (partition) =>
         partition.feed({ after, maxBytes: 100_000 }),
       );
-      if (reply.reply === 'answer' && reply.answer.outcome === 'done') after = { ...reply.answer.position };
+      if (reply.reply === 'answer' && reply.answer.outcome === 'done') after = reply.answer.position;
       await sleep(process, 20);
     }
   }
@@ -288,6 +293,7 @@ export class Scene {
       recorders: this.#recorders,
       defect: this.#defect,
       hints,
+      hostOf: (process) => guardedHost(process, this.world),
       partitionOptions: (region, partitionSet) => this.#partitionOptions(region, partitionSet),
       configurationOf: (partitionSet) => this.#configurationOf(partitionSet),
       clusterOptions: (process) => this.#clusterOptions(process),
@@ -309,7 +315,7 @@ export class Scene {
   }
 
   #partitionOptions(region: string, partitionSet: string): EnginePartitionOptions {
-    const { regions, level, staleness, trim } = this.#configuration;
+    const { regions, level, staleness, trim, forwarder } = this.#configuration;
     return {
       partitionSet,
       region,
@@ -320,6 +326,7 @@ export class Scene {
       json: nodeJson,
       maxWaiting: 200,
       ...(trim && { trim }),
+      ...(forwarder && { forwarder }),
     };
   }
 
@@ -341,7 +348,7 @@ export class Scene {
     return {
       acceptors: this.#servers.map(({ url }) => url),
       proposer: process.name,
-      timeoutMs: 2000,
+      timeoutMs: 5000,
       requestTimeoutMs,
       host: process,
       openAcceptor: (url) => this.#openAcceptor(process, url),

@@ -126,6 +126,8 @@ export class Weather {
       case 'crash':
       case 'crash acceptor':
         return this.#each(fault, (process) => this.#crash(process));
+      case 'crash in sync':
+        return this.#crashInSync(fault);
       case 'lose acceptor':
         return this.#each(fault, (process) => {
           this.#lost.add(process.name);
@@ -157,7 +159,8 @@ export class Weather {
       if (fault.kind === 'pause') process.resume();
       if (fault.kind === 'slow disk') this.#slow.delete(process.name);
       if (fault.kind === 'disk full') this.#region(process)?.store.fail(undefined);
-      const isOver = fault.kind === 'crash' || fault.kind === 'crash acceptor';
+      if (fault.kind === 'crash in sync') this.#slow.delete(process.name);
+      const isOver = fault.kind.startsWith('crash');
       if (isOver && !this.#lost.has(process.name)) this.#start(process);
       if (fault.kind !== 'stop') return;
       // What has not stopped by then is killed, as a supervisor does.
@@ -201,6 +204,17 @@ export class Weather {
     if (region === undefined) process.crash();
     const lost = region?.crash() ?? acceptors.get(process.name)?.crash(this.#random) ?? 0;
     if (lost > 0) count('unsynced writes lost', lost);
+  }
+
+  /** The disks stall, and some time later the power of all of them goes: what was not on disk is many writes. */
+  #crashInSync(fault: ScheduledFault): void {
+    const { world } = this.#ground;
+    this.#each(fault, ({ name }) => void this.#slow.set(name, fault.strength));
+    world.at(world.now + this.#random.between(0.2, 1) * fault.strength, -1, () => {
+      this.#each(fault, (process) => {
+        if (this.#slow.delete(process.name)) this.#crash(process);
+      });
+    });
   }
 
   #start(process: SimProcess): void {

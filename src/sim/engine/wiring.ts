@@ -7,14 +7,12 @@ import type { EnginePartition, NodeMessage, PartitionMessage, PartitionStore } f
 
 export const FUZZ_DEFECTS = [
   'syncs before durable',
-  'acknowledges before durable',
   'shows above the GCLSN',
   'skips undo',
   'writes without a lease',
   'grants for ever',
   'forgets operations',
   'hides undone writes',
-  'forgets the fence',
 ] as const;
 
 export type FuzzDefect = (typeof FUZZ_DEFECTS)[number];
@@ -58,10 +56,7 @@ export function observedStore(
     replace: (entry) => store.replace(entry),
     trim: (lsn) => store.trim(lsn),
     clear: (base) => store.clear(base),
-    note: ({ fence, ...changes }) => {
-      const kept = fence !== undefined && defect !== 'forgets the fence' ? { fence } : {};
-      store.note({ ...changes, ...kept });
-    },
+    note: (changes) => store.note(changes),
     closeUndone: (position, how) => store.closeUndone(position, how),
     sync: (done) => {
       if (defect !== 'syncs before durable') return store.sync(done);
@@ -90,8 +85,8 @@ export function wiredDriver(
     assume: (role) => partition.assume(role),
     attach: (agent: AgentView) => {
       const told = (): boolean => {
-        const isAccepting = partition.core?.reign?.role.accepts === true;
-        return agent.mayWrite() || (defect === 'writes without a lease' && isAccepting);
+        const isReigning = partition.core?.reign !== undefined;
+        return agent.mayWrite() || (defect === 'writes without a lease' && isReigning);
       };
       onAttached(told);
       partition.attach({
@@ -125,8 +120,6 @@ function bent(
   receiver: EnginePartition | undefined,
   defect: FuzzDefect,
 ): PartitionMessage {
-  if (defect === 'acknowledges before durable' && message.type === 'ack')
-    return { ...message, durable: message.received };
   if (defect === 'shows above the GCLSN' && message.type === 'entries') {
     const last = message.entries.at(-1)?.lsn ?? message.after;
     return { ...message, marks: { ...message.marks, gclsn: Math.max(last, message.marks.gclsn) } };

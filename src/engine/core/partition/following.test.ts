@@ -159,6 +159,20 @@ describe('false progress', () => {
     expect(undoneAt('a')).toEqual(['1.1/3 returned', '1.1/4', '2.1/3']);
   });
 
+  test('of an epoch of its own leaves no trace in the progress table', () => {
+    scene = new PartitionScene();
+    scene.reign('a', 1);
+    putAll('a', 'x');
+    isolate('a');
+    scene.lead('a', 2);
+    putAll('a', 'y');
+    scene.reign('b', 3, ['b', 'c']);
+    putAll('b', 'z');
+    join('a');
+    expect(scene.log('a')).toEqual(['1.1/1', '3.1/2']);
+    expect(scene.store('a').notes.table).toEqual(scene.store('b').notes.table);
+  });
+
   test('that this copy took for committed is said to have been', () => {
     scene = new PartitionScene({ consistency: { level: 'Session' } });
     scene.reign('a', 1);
@@ -354,6 +368,43 @@ describe('a writer that restarts in the same GCN', () => {
     expect(scene.log('a')).toEqual(['1.1/1', '1.2/2']);
     expect(scene.log('b')).toEqual(['1.1/1', '1.2/2']);
     expect(undoneAt('b')).toEqual(['1.1/2']);
+  });
+
+  test('is sent what its predecessor was told, and does not count it (rule 5)', () => {
+    scene.copy('a').holdDisk();
+    scene.put('a', 'y', 1);
+    scene.turn();
+    scene.deliver('entries', 'b');
+    const ack = scene.take(({ message }) => message.type === 'ack');
+    scene.crash('a');
+    scene.start('a');
+    scene.lead('a', 1);
+    scene.settle();
+    scene.copy('b').holdDisk();
+    const write = scene.put('a', 'z', 1);
+    scene.settle();
+    scene.give(ack);
+    scene.settle();
+    expect(outcome(write)).toBe('waits');
+    scene.copy('b').releaseDisk();
+    scene.settle();
+    expect(outcome(write)).toBe('201');
+  });
+
+  test('has sent things that come late: they are not taken any more', () => {
+    scene.copy('a').holdDisk();
+    scene.put('a', 'y', 1);
+    scene.turn();
+    const late = scene.take(({ message }) => message.type === 'entries');
+    scene.crash('a');
+    scene.start('a');
+    scene.lead('a', 1);
+    scene.settle();
+    scene.give(late);
+    scene.settle();
+    expect(scene.log('b')).toEqual(['1.1/1']);
+    putAll('a', 'z');
+    expect(scene.log('b')).toEqual(['1.1/1', '1.2/2']);
   });
 
   test('is followed again also when the reader was undoing at that moment', () => {

@@ -58,6 +58,7 @@ export class Following {
   #session = 0;
   /** Of the welcome. */
   #epoch = 0;
+  #base = 1;
   /** While it undoes, the session has come to its end. */
   #isOver = false;
   #asks = 0;
@@ -141,6 +142,7 @@ export class Following {
       gcn: this.gcn,
       session: this.#session,
       epoch: this.#epoch,
+      base: this.#base,
       lsn: this.#durable,
     });
   }
@@ -151,6 +153,7 @@ export class Following {
     this.#stage = 'undoing';
     this.#isOver = false;
     this.#epoch = epoch;
+    this.#base = base;
     const own = { table: this.#store.notes.table, tail: this.#store.tail };
     const shared = this.#store.notes.building ? 0 : sharedUpTo(own, { table, tail });
     const isUndone = this.#undo(shared);
@@ -163,6 +166,7 @@ export class Following {
     this.#store.sync((error) => {
       if (this.#stage !== 'undoing' || session !== this.#session) return;
       this.#stage = 'asking';
+      this.#port.flushSoon();
       if (this.#isOver) this.#begin(this.#port.now());
       if (error !== undefined || this.#isOver) return;
       this.#stage = 'ready';

@@ -4,6 +4,7 @@ import {
   outcome,
   PartitionScene,
   type PartitionSceneOptions,
+  upsert,
 } from '../../../../test/engine/partition-scene.ts';
 import { sizeOf } from '../model.ts';
 
@@ -89,6 +90,21 @@ describe('the window', () => {
     expect(scene.log('b')).toHaveLength(20);
     expect(sent).toBeLessThan(100);
   });
+});
+
+test('a reader that catches up knows no more to be committed than it has', () => {
+  const scene = sceneWith(20);
+  scene.follow('b', 1, 'a');
+  scene.turn();
+  const seen = new Set<number>();
+  while (scene.wire.length > 0) {
+    scene.give(scene.wire.shift()!);
+    scene.turn();
+    const { notes, tail } = scene.store('b');
+    expect(notes.gclsn).toBe(tail.lsn);
+    seen.add(tail.lsn);
+  }
+  expect(seen.size).toBeGreaterThan(3);
 });
 
 describe('how a reader is doing', () => {
@@ -267,6 +283,23 @@ describe('a log that is trimmed', () => {
     expect(scene.store('b').base).toBe(3);
   });
 
+  test('between two welcomes of the same question: the reader is invited and begins anew', () => {
+    const scene = sceneWith(0);
+    for (const id of ['x', 'x', 'x', 'x']) scene.put('a', id, 1);
+    scene.settle();
+    scene.follow('b', 1, 'a');
+    const asked = scene.take(({ message }) => message.type === 'follow');
+    scene.give(asked);
+    scene.deliver('welcome', 'b');
+    scene.store('a').trim(2);
+    scene.give(asked);
+    scene.drop(({ message }) => message.type === 'welcome');
+    scene.settle();
+    scene.pass(5000);
+    expect(scene.log('b')).toEqual(scene.log('a'));
+    expect(scene.store('b').base).toBe(3);
+  });
+
   test('in the middle of a full copy: the copy begins anew', () => {
     const scene = trimmed();
     scene.follow('b', 1, 'a');
@@ -281,10 +314,7 @@ describe('a log that is trimmed', () => {
 
   test('does not bring documents back whose deletion was trimmed', () => {
     const scene = sceneWith(0);
-    scene.write('a', [
-      { op: 'upsert', body: Buffer.from('{"id":"x","key":"k"}') },
-      { op: 'upsert', body: Buffer.from('{"id":"y","key":"k"}') },
-    ]);
+    scene.write('a', [upsert('x', 1), upsert('y', 1)]);
     scene.remove('a', 'x');
     scene.put('a', 'z', 1);
     scene.settle();
@@ -294,6 +324,22 @@ describe('a log that is trimmed', () => {
     scene.settle();
     expect(Object.keys(scene.documents('b'))).toEqual(['y', 'z']);
     expect(scene.read('b', 'x', 'Eventual').answer).toMatchObject({ outcome: 'done', version: undefined });
+  });
+
+  test('a copy that is trimmed further keeps what lies beside something that was left out', () => {
+    const scene = sceneWith(0);
+    scene.put('a', 'x', 1);
+    scene.write('a', [{ op: 'delete', id: 'x' }, upsert('y', 1)]);
+    scene.put('a', 'x', 2);
+    scene.put('a', 'z', 1);
+    scene.settle();
+    scene.store('a').trim(2);
+    scene.follow('b', 1, 'a');
+    scene.settle();
+    for (const region of ['a', 'b']) {
+      scene.store(region).trim(3);
+      expect(scene.documents(region)).toEqual({ x: 2, y: 1, z: 1 });
+    }
   });
 
   test('below what has to be undone: everything is copied', () => {

@@ -118,11 +118,11 @@ export class Forwarder {
     this.#port.send(from, welcome);
   }
 
-  onReady(from: RegionName, { session: id, epoch, lsn }: Ready, now: number): void {
+  onReady(from: RegionName, { session: id, epoch, base, lsn }: Ready, now: number): void {
     const session = this.#known(from, id);
     if (session === undefined) return;
-    if (epoch !== this.#epoch) {
-      // It was welcomed by an earlier process of this region, with another history.
+    if (epoch !== this.#epoch || base !== session.base) {
+      // It was welcomed by an earlier process of this region, or to a log that has been trimmed since.
       this.#beginAnew(from);
       return;
     }

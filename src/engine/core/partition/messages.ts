@@ -53,6 +53,7 @@ export interface Ready extends InSession {
   readonly type: 'ready';
   /** Of the welcome that it answers. */
   readonly epoch: Epoch;
+  readonly base: number;
   /** Shared with the writer and on disk up to here. Below the writer's base: everything is needed. */
   readonly lsn: number;
 }

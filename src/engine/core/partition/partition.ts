@@ -420,6 +420,7 @@ export class PartitionStateMachine {
 
   #onDurable(tail: Position, error: Error | undefined): void {
     this.#noteDisk(error);
+    this.port.look();
     // What was cut back since is spoken for by a later sync.
     const isThere =
       tail.lsn <= this.store.tail.lsn && epochAt(this.store.notes.table, tail.lsn) === tail.epoch;

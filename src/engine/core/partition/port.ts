@@ -21,6 +21,8 @@ export interface PartitionPort {
   changed(how: 'at once' | 'soon'): void;
   /** Call `flush` when this turn's work is done. */
   flushSoon(): void;
+  /** `nextAt` may have changed. */
+  look(): void;
   event(event: PartitionEvent): void;
 }
 

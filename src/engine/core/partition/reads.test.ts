@@ -336,7 +336,7 @@ describe('a session', () => {
     expect(shown(scene.read('c', 'x', 'Session', { session: { epoch: 0, lsn: 0 } }))).toBe(1);
   });
 
-  /** a has acknowledged x=2 and x=3 alone; b leads GCN 2 without them. */
+  /** a has acknowledged x=2 and x=3 alone and knows of nothing; b leads GCN 2 without them. */
   function undone(): PartitionScene {
     const scene = new PartitionScene({ consistency: { level: 'Session' } });
     scene.reign('a', 1);
@@ -346,8 +346,9 @@ describe('a session', () => {
     scene.cut('a', 'c');
     scene.put('a', 'x', 2);
     scene.put('a', 'x', 3);
+    scene.lead('b', 2);
+    scene.follow('c', 2, 'b');
     scene.settle();
-    scene.reign('b', 2);
     return scene;
   }
 

@@ -452,6 +452,20 @@ describe('quiescing', () => {
     expect(scene.store('a').tail.lsn).toBe(1);
   });
 
+  test('waits for the disk also when nobody waits for an answer any more', () => {
+    const scene = new PartitionScene();
+    scene.reign('a', 1);
+    scene.copy('a').holdDisk();
+    const write = scene.put('a', 'x', 1, { ms: 100 });
+    scene.pass(300);
+    expect(outcome(write)).toBe('unknown');
+    scene.lead('a', 1, { accepts: false });
+    expect(scene.machine('a').status().quiesced).toBe(false);
+    scene.copy('a').releaseDisk();
+    scene.settle();
+    expect(scene.machine('a').status()).toMatchObject({ quiesced: true, progress: { lsn: 1 } });
+  });
+
   test('ends when writes are taken again', () => {
     const scene = new PartitionScene();
     scene.reign('a', 1);

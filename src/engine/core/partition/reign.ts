@@ -196,10 +196,14 @@ export class Reign {
     return staleness.seconds * 1000 - this.#ageOf(known, now);
   }
 
-  /** What every other region of the commit set knows to be committed. */
+  /** What every other region of the commit set has on disk and knows to be committed. */
   #leastKnown(): number {
     const others = this.#role.commitSet.filter((region) => region !== this.#options.region);
-    return Math.min(this.#store.tail.lsn, ...others.map((region) => this.forwarder.committedAt(region)));
+    const known = others.flatMap((region) => [
+      this.forwarder.durableAt(region),
+      this.forwarder.committedAt(region),
+    ]);
+    return Math.min(this.#store.tail.lsn, ...known);
   }
 
   /** How old the first entry behind that LSN is: a little more than the truth, never less. */

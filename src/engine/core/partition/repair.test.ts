@@ -64,6 +64,16 @@ describe('a read that meets damage', () => {
   });
 });
 
+test('a question for an entry of another epoch is not answered', () => {
+  const scene = threeEntries();
+  const { epoch } = scene.store('c').entry(2)!;
+  scene.machine('c').onMessage('b', { type: 'damaged', epoch: epoch + 1, lsn: 2 });
+  scene.machine('c').onMessage('b', { type: 'damaged', epoch, lsn: 9 });
+  expect(scene.sent('repair')).toEqual([]);
+  scene.machine('c').onMessage('b', { type: 'damaged', epoch, lsn: 2 });
+  expect(scene.sent('repair')).toHaveLength(1);
+});
+
 describe('a repair', () => {
   test('that nobody asked for is not taken', () => {
     const scene = threeEntries();

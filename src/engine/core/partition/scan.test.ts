@@ -176,7 +176,7 @@ test('equals a model that keeps a copy of everything at the GCLSN', () => {
         play(waiting, false);
         const expected = [...model]
           .filter(([name]) => after === undefined || name > after)
-          .sort()
+          .sort(([a], [b]) => (a < b ? -1 : 1))
           .map(([name, value]) => `${name}=${value}`);
         if (expected.length > limit) cut += 1;
         const options = { limit, ...(after !== undefined && { after: keyOf(after) }) };

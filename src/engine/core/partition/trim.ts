@@ -41,18 +41,24 @@ function lsnAtBytes({ store }: PartitionStateMachine, bytes: number): number {
 
 /** The last entry that is older. Times in the log do not go back, so it is found by halving. */
 function lsnAtTime(partition: PartitionStateMachine, before: number): number {
-  const { store } = partition;
-  let low = store.base - 1;
-  let high = store.tail.lsn;
-  try {
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if ((store.entry(middle)?.at ?? Infinity) < before) low = middle;
-      else high = middle - 1;
-    }
-    return low;
-  } catch (error) {
-    partition.noticeDamage(error);
-    return 0;
+  let low = partition.store.base - 1;
+  let high = partition.store.tail.lsn;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (timeAt(partition, middle, low) < before) low = middle;
+    else high = middle - 1;
   }
+  return low;
+}
+
+/** Of that entry, or of one before it when it is damaged: nobody may have it any more, and it must not hold up the others. */
+function timeAt(partition: PartitionStateMachine, lsn: number, after: number): number {
+  for (let at = lsn; at > after; at -= 1) {
+    try {
+      return partition.store.entry(at)?.at ?? Infinity;
+    } catch (error) {
+      partition.noticeDamage(error);
+    }
+  }
+  return Infinity;
 }

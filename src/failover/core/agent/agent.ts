@@ -427,6 +427,7 @@ export class AgentStateMachine {
       case 'accept writes':
         return this.#writerRole(state, action, now);
       case 'quiesce writes':
+        this.#duties?.postpone(now);
         return {
           role: 'writer',
           epoch,

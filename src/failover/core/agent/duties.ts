@@ -91,6 +91,11 @@ export class WriterDuties {
     return Math.min(Infinity, ...[...ends, ...waits].filter((at) => at > this.#followedAt));
   }
 
+  /** While writes are quiesced nobody leaves (rule 18): what was due by now is looked at again afterwards. */
+  postpone(now: number): void {
+    this.#followedAt = now;
+  }
+
   /** The lease set as the last successful update returned it, and how replication stands. */
   follow(state: FailoverState, action: AcceptWrites, status: DriverStatus, now: number): void {
     this.#followedAt = now;
