@@ -308,7 +308,7 @@ export class NodeStore {
     const writes = this.#queue.unjournaled();
     if (writes.length === 0 && this.#commitError === undefined) return undefined;
     try {
-      this.#checkRoom(growthOf(this.#queue.all()) - this.#queue.removedBytes);
+      this.#checkRoom(growthOf(this.#queue.bytes) - this.#queue.removedBytes);
       const bytes = bytesOf(writes);
       // A disk that is full is found out here, not when the journal is full too.
       if (this.#commitError !== undefined || this.#redo.isFullFor(bytes)) await this.#commitNow();
@@ -360,7 +360,7 @@ export class NodeStore {
     const unjournaled = this.#queue.unjournaled().length;
     const taken = this.#queue.take();
     try {
-      const growth = growthOf(taken.writes) - taken.removedBytes;
+      const growth = growthOf(taken.bytes) - taken.removedBytes;
       this.#checkRoom(growth);
       this.#growing = Math.max(0, growth);
       if (taken.writes.length > 0) await this.#tables.commit(taken.writes, journaled);

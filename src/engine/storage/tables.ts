@@ -166,7 +166,9 @@ export class Tables implements Readonly<Record<TableName, Table>> {
 
   /** A full disk is not left to LMDB to find out. */
   #checkDisk(writes: readonly Write[]): void {
-    const needed = RESERVE + growthOf(writes) + writes.length * PAGES_PER_WRITE * PAGE;
+    let bytes = 0;
+    for (const { key, value } of writes) bytes += key.length + (value?.length ?? 0);
+    const needed = RESERVE + growthOf(bytes) + writes.length * PAGES_PER_WRITE * PAGE;
     if (this.#freeBytes() < needed) throw diskFull(this.directory);
   }
 
@@ -176,10 +178,8 @@ export class Tables implements Readonly<Record<TableName, Table>> {
   }
 }
 
-/** How much more the tables will hold, about. */
-export function growthOf(writes: readonly Write[]): number {
-  let bytes = 0;
-  for (const { key, value } of writes) if (value !== undefined) bytes += key.length + value.length;
+/** How much more the tables will hold, about, when so many bytes of keys and values are put into them. */
+export function growthOf(bytes: number): number {
   return bytes * OVERHEAD;
 }
 

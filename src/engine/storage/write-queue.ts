@@ -46,10 +46,6 @@ export class WriteQueue {
     this.#removedBytes += bytes;
   }
 
-  all(): readonly Write[] {
-    return this.#writes;
-  }
-
   /** What the journal has not got yet. */
   unjournaled(): readonly Write[] {
     return this.#writes.slice(this.#journaled);

@@ -9,6 +9,8 @@
 import { pack, unpack } from 'msgpackr';
 import { RpcError } from '../rpc/index.ts';
 
+const GATHERED_BYTES = 512 * 1024;
+
 export interface Unpacked {
   readonly header: readonly unknown[];
   readonly bodies: readonly Buffer[];
@@ -16,10 +18,19 @@ export interface Unpacked {
 
 export function packed(header: readonly unknown[], bodies: readonly Uint8Array[] = []): Uint8Array[] {
   const text = pack([...header, bodies.map(({ length }) => length)]);
-  const head = Buffer.allocUnsafe(4 + text.length);
+  const bytes = bodies.reduce((sum, { length }) => sum + length, 0);
+  // Copying a little is cheaper than handing many pieces to the system.
+  const isGathered = bytes <= GATHERED_BYTES;
+  const head = Buffer.allocUnsafe(4 + text.length + (isGathered ? bytes : 0));
   head.writeUInt32LE(text.length, 0);
   head.set(text, 4);
-  return [head, ...bodies];
+  if (!isGathered) return [head, ...bodies];
+  let at = 4 + text.length;
+  for (const body of bodies) {
+    head.set(body, at);
+    at += body.length;
+  }
+  return [head];
 }
 
 /** Throws MALFORMED: it may come from anybody. */

@@ -4,9 +4,22 @@ import { expiresAt, type Change, type Entry, type JsonBytes, type Version } from
 /** A version that can be read: not a deletion. */
 export type Readable<T extends Change> = T & { readonly body: JsonBytes };
 
-/** What a change is once it lies in an entry of the log. */
+/** What a change is once it lies in an entry of the log. Written out: it is made for every read and every write. */
 export function versionIn({ epoch, lsn, at }: Pick<Entry, 'epoch' | 'lsn' | 'at'>, change: Change): Version {
-  return { ...change, createdLsn: change.createdLsn === 0 ? lsn : change.createdLsn, epoch, lsn, at };
+  const { epk, id, partitionKey, body, createdLsn, ttl, previous } = change;
+  const version: { -readonly [Name in keyof Version]: Version[Name] } = {
+    epk,
+    id,
+    partitionKey,
+    createdLsn: createdLsn === 0 ? lsn : createdLsn,
+    previous,
+    epoch,
+    lsn,
+    at,
+  };
+  if (body !== undefined) version.body = body;
+  if (ttl !== undefined) version.ttl = ttl;
+  return version;
 }
 
 /** LSN of the entry that created the document. 0 in a change means its own entry, so whoever has the version knows it. */

@@ -1,5 +1,5 @@
 /** What a partition answers to the requests of clients, and why it does not do what they ask. */
-import type { DocumentKey, OperationResult, Position, Version } from '../model.ts';
+import type { DocumentKey, Entry, OperationResult, Position, Version } from '../model.ts';
 import type { ScanOptions } from '../store.ts';
 
 /** Why a request was certainly not carried out here. */
@@ -33,8 +33,8 @@ export type WriteAnswer =
       readonly results: readonly OperationResult[];
       /** The entry that it made, or up to where this copy was when it refused the operation: the session's token. */
       readonly position: Position;
-      /** The versions that it wrote; absent when a repeated write gets its first answer. */
-      readonly versions?: readonly Version[];
+      /** The entry that it made: `versionIn` gives the versions that are in it. Absent when it made none now. */
+      readonly entry?: Entry;
     }
   | Refused
   | Unknown;

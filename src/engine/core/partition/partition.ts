@@ -406,16 +406,17 @@ export class PartitionStateMachine {
     this.port.flushSoon();
   }
 
-  /** Sends this turn's work on its way, to the disk and to the readers. */
+  /** Sends this turn's work on its way, to the readers and to the disk. */
   flush(): void {
     this.#isDirty = false;
+    // To the readers first: their disks work while this one does.
+    const reign = this.#reign;
+    reign?.forwarder.pump(reign.marks, this.port.now(), (error) => this.noticeDamage(error));
     const { tail } = this.store;
     if (comparePositions(tail, this.#onItsWay) !== 0 || this.#diskError !== undefined) {
       this.#onItsWay = tail;
       this.store.sync((error) => this.#onDurable(tail, error));
     }
-    const reign = this.#reign;
-    reign?.forwarder.pump(reign.marks, this.port.now(), (error) => this.noticeDamage(error));
   }
 
   #onDurable(tail: Position, error: Error | undefined): void {

@@ -8,7 +8,6 @@
  */
 import { evaluate, type Evaluation } from '../documents/evaluate.ts';
 import type { WriteRequest } from '../documents/request.ts';
-import { versionIn } from '../documents/versions.ts';
 import { type DocumentKey, type Entry, gcnOf, type Position, type Version } from '../model.ts';
 import type {
   ReadAnswer,
@@ -131,9 +130,11 @@ export class Requests {
     this.#add(reign, entry, {
       deadlineAt,
       done: (isCommitted) => {
-        if (!isCommitted) return done({ outcome: 'unknown' });
-        const versions = changes.map((change) => versionIn(entry, change));
-        done({ outcome: 'done', results, position: { epoch, lsn }, versions });
+        done(
+          isCommitted
+            ? { outcome: 'done', results, position: { epoch, lsn }, entry }
+            : { outcome: 'unknown' },
+        );
       },
     });
   }
