@@ -4,10 +4,14 @@
  * own. Each system starts empty, is filled with every key (so every measured write replaces a document), and is measured at
  * each number of operations in flight. Compare the ratios: the servers, the client and the disk share one machine.
  *
- *   npm run bench:engine [-- --systems etcd,postgres --in-flight 1,64,1024 --seconds 5 --keys 100000 --repeat 1 --json]
+ * Then a region that was away copies what it missed; and with `--memory` a million writes show whether memory grows.
+ *
+ *   npm run bench:engine [-- --systems baton,etcd,postgres --in-flight 1,64,1024 --seconds 5 --keys 100000 --repeat 1
+ *     --catch-up 25000,50000,100000 --memory 1000000 --json]
  */
 import { parseArgs } from 'node:util';
 import { median } from './support/measure.ts';
+import { type CatchUp, measureCatchUp, measureMemory, type Memory } from './engine/catch-up.ts';
 import { runClient } from './engine/client.ts';
 import type { System, Use } from './engine/system.ts';
 import { SYSTEMS } from './engine/systems.ts';
@@ -26,14 +30,17 @@ interface Row {
 }
 
 const LOADERS = 256;
+const MEMORY_STEPS = 10;
 
 const { values: flags } = parseArgs({
   options: {
-    systems: { type: 'string', default: 'etcd,postgres' },
+    systems: { type: 'string', default: 'baton,etcd,postgres' },
     'in-flight': { type: 'string', default: '1,64,1024' },
     seconds: { type: 'string', default: '5' },
     keys: { type: 'string', default: '100000' },
     repeat: { type: 'string', default: '1' },
+    'catch-up': { type: 'string', default: '25000,50000,100000' },
+    memory: { type: 'string', default: '' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -41,7 +48,10 @@ const { values: flags } = parseArgs({
 
 class UsageError extends Error {}
 
-function count(name: 'in-flight' | 'seconds' | 'keys' | 'repeat', text: string): number {
+function count(
+  name: 'in-flight' | 'seconds' | 'keys' | 'repeat' | 'catch-up' | 'memory',
+  text: string,
+): number {
   const value = Number(text);
   const whole = name === 'seconds' || Number.isInteger(value);
   if (!(value > 0) || !whole) throw new UsageError(`--${name} takes positive numbers, not "${text}".`);
@@ -55,7 +65,12 @@ function progress(text: string): void {
 async function main(): Promise<void> {
   const inFlights = flags['in-flight'].split(',').map((text) => count('in-flight', text));
   const repeat = count('repeat', flags.repeat);
-  const names = flags.systems.split(',');
+  const names = flags.systems.split(',').filter((name) => name !== '');
+  const missed = flags['catch-up']
+    .split(',')
+    .filter((text) => text !== '')
+    .map((text) => count('catch-up', text));
+  const soak = flags.memory === '' ? 0 : count('memory', flags.memory);
   for (const name of names) {
     if (SYSTEMS[name] === undefined)
       throw new UsageError(`There is no system "${name}"; known: ${Object.keys(SYSTEMS).join(', ')}.`);
@@ -73,7 +88,11 @@ async function main(): Promise<void> {
     for (const name of able) rows.push(...(await measureSystem(name, inFlights)));
   }
   const middle = able.flatMap((name) => inFlights.map((inFlight) => middleRow(rows, name, inFlight)));
-  const text = flags.json ? `${JSON.stringify({ rows: middle, skipped })}\n` : table(able, middle);
+  const catchUp = missed.length === 0 ? [] : await measureCatchUp(missed, progress);
+  const memory = soak === 0 ? [] : await measureMemory(soak, MEMORY_STEPS, progress);
+  const text = flags.json
+    ? `${JSON.stringify({ rows: middle, catchUp, memory, skipped })}\n`
+    : [table(able, middle), ...catchUpTable(catchUp), ...memoryTable(memory)].join('\n');
   process.stdout.write(text);
 }
 
@@ -148,11 +167,30 @@ function table(systems: readonly string[], rows: readonly Row[]): string {
   return `${[...settings, '', heading, ...lines].join('\n')}\n`;
 }
 
+function catchUpTable(rows: readonly CatchUp[]): readonly string[] {
+  if (rows.length === 0) return [];
+  const lines = rows.map(
+    ({ missed, seconds, writesPerSecond }) =>
+      `${missed.toLocaleString('en').padStart(13)}${seconds.toFixed(2).padStart(9)}${writesPerSecond.toLocaleString('en').padStart(11)}`,
+  );
+  return [['missed writes  seconds   writes/s', ...lines, ''].join('\n')];
+}
+
+function memoryTable(rows: readonly Memory[]): readonly string[] {
+  if (rows.length === 0) return [];
+  const lines = rows.map(
+    ({ writes, writer, reader }) =>
+      `${writes.toLocaleString('en').padStart(10)}${writer.toFixed(0).padStart(11)}${reader.toFixed(0).padStart(11)}`,
+  );
+  return [['    writes  writer MB  reader MB', ...lines, ''].join('\n')];
+}
+
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 if (flags.help) {
   process.stdout.write(
-    'npm run bench:engine [-- --systems etcd,postgres] [--in-flight 1,64,1024] [--seconds N] [--keys N] [--repeat N] [--json]\n',
+    'npm run bench:engine [-- --systems baton,etcd,postgres] [--in-flight 1,64,1024] [--seconds N] [--keys N] [--repeat N] ' +
+      '[--catch-up 25000,50000,100000] [--memory 1000000] [--json]\n',
   );
 } else {
   try {

@@ -1,4 +1,5 @@
 /** A client of the write region's node, over the transport of a cluster. The partition key is the id, as most containers have it. */
+import { randomUUID } from 'node:crypto';
 import { NODE_HOST } from 'baton/caspaxos';
 import { decodeReadAnswer, decodeWriteAnswer, dial, encodeRead, encodeWrite, METHODS } from 'baton/server';
 import { PARTITION_SET } from './baton-set.ts';
@@ -21,6 +22,7 @@ export const openBaton: OpenStore = async ([address = '']) => {
   });
   const about = { partitionSet: PARTITION_SET, timeoutMs: TIMEOUT_MS };
   const options = { timeoutMs: TIMEOUT_MS };
+  const name = randomUUID();
   let operations = 0;
   return {
     async put(key, document) {
@@ -29,7 +31,7 @@ export const openBaton: OpenStore = async ([address = '']) => {
       const request = {
         partitionKey: [key],
         operations: [{ op: 'upsert' as const, body }],
-        operation: `${process.pid}-${operations}`,
+        operation: `${name}-${operations}`,
       };
       const payload = await connection.call(METHODS.write, encodeWrite({ ...about, request }), options);
       const answer = decodeWriteAnswer(payload);

@@ -27,7 +27,6 @@ const node = await RegionNode.start({
   ),
   acceptors,
   disk: diskOf(store),
-  incarnation: 1,
   intervalMs: INTERVAL_MS,
 });
 await node.add({

@@ -2,6 +2,9 @@
  * Baton: three regions, each a process with its engine, its agents and its disk, over the transport of a cluster; three
  * acceptor services. One partition-set at Strong: a write is answered when all three have it on disk.
  */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/processes.ts';
@@ -20,37 +23,23 @@ export const baton: SystemKind = {
   create: () => new Baton(),
 };
 
-class Baton implements System {
+export type Region = (typeof REGIONS)[number];
+
+export class Baton implements System {
   readonly name = 'baton';
   readonly #servers = new Servers('baton');
-  #address = '';
+  readonly #ports: Record<string, number> = {};
+  readonly #acceptors: string[] = [];
+  readonly #nodes = new Map<Region, ChildProcess>();
+  #directory = '';
 
   async start(): Promise<void> {
-    const directory = this.#servers.directory();
-    const log = join(directory, 'log');
-    const acceptors: string[] = [];
-    for (const name of ['1', '2', '3']) {
-      const port = await freePort();
-      const data = join(directory, `acceptor-${name}`);
-      const flags = ['acceptor', '--data', data, '--listen', `127.0.0.1:${port}`, '--log-level', 'warn'];
-      this.#servers.start(process.execPath, [CLI, ...flags], log);
-      acceptors.push(`http://127.0.0.1:${port}`);
-    }
-    await this.#servers.until('starting the acceptors', log, async () => {
-      const answers = await Promise.all(
-        acceptors.map((url) => fetch(`${url}/health`).catch(() => undefined)),
-      );
-      return answers.every((answer) => answer !== undefined);
-    });
-    const ports: Record<string, number> = {};
-    for (const region of REGIONS) ports[region] = await freePort();
-    for (const region of REGIONS) {
-      const args: NodeArgs = { region, ports, acceptors, data: join(directory, region) };
-      this.#servers.start(process.execPath, [NODE, JSON.stringify(args)], log);
-    }
-    this.#address = `127.0.0.1:${ports[REGIONS[0]]}`;
-    await this.#servers.until('taking writes', log, async () => {
-      const store = await openBaton([this.#address], { mode: 'write', inFlight: 1 });
+    this.#directory = this.#servers.directory();
+    await this.#startAcceptors();
+    for (const region of REGIONS) this.#ports[region] = await freePort();
+    for (const region of REGIONS) this.startRegion(region);
+    await this.#servers.until('taking writes', this.#log, async () => {
+      const store = await openBaton([this.addressOf('west')], { mode: 'write', inFlight: 1 });
       try {
         await store.put('first', Buffer.from('{"is":"there"}'));
         return true;
@@ -65,6 +54,53 @@ class Baton implements System {
   }
 
   clientArgs(): readonly string[] {
-    return [this.#address];
+    return [this.addressOf('west')];
+  }
+
+  addressOf(region: Region): string {
+    return `127.0.0.1:${this.#ports[region]}`;
+  }
+
+  startRegion(region: Region): void {
+    const args: NodeArgs = {
+      region,
+      ports: this.#ports,
+      acceptors: this.#acceptors,
+      data: join(this.#directory, region),
+    };
+    const node = this.#servers.start(process.execPath, [NODE, JSON.stringify(args)], this.#log);
+    this.#nodes.set(region, node);
+  }
+
+  async killRegion(region: Region): Promise<void> {
+    const node = this.#nodes.get(region)!;
+    node.kill('SIGKILL');
+    await once(node, 'exit');
+  }
+
+  /** Megabytes of memory that a region's process holds for itself, without what it maps of its files. */
+  memoryOf(region: Region): number {
+    const status = readFileSync(`/proc/${this.#nodes.get(region)!.pid}/status`, 'utf8');
+    return Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
+  }
+
+  get #log(): string {
+    return join(this.#directory, 'log');
+  }
+
+  async #startAcceptors(): Promise<void> {
+    for (const name of ['1', '2', '3']) {
+      const port = await freePort();
+      const data = join(this.#directory, `acceptor-${name}`);
+      const flags = ['acceptor', '--data', data, '--listen', `127.0.0.1:${port}`, '--log-level', 'warn'];
+      this.#servers.start(process.execPath, [CLI, ...flags], this.#log);
+      this.#acceptors.push(`http://127.0.0.1:${port}`);
+    }
+    await this.#servers.until('starting the acceptors', this.#log, async () => {
+      const answers = await Promise.all(
+        this.#acceptors.map((url) => fetch(`${url}/health`).catch(() => undefined)),
+      );
+      return answers.every((answer) => answer !== undefined);
+    });
   }
 }

@@ -78,10 +78,16 @@ export class Servers {
   }
 
   /** `stopSignal` is the one by which it ends at once and in order. */
-  start(program: string, args: readonly string[], log: string, stopSignal: NodeJS.Signals = 'SIGTERM'): void {
+  start(
+    program: string,
+    args: readonly string[],
+    log: string,
+    stopSignal: NodeJS.Signals = 'SIGTERM',
+  ): ChildProcess {
     const child = this.#spawn(program, args, log);
     this.#running.set(child, stopSignal);
     child.once('exit', () => this.#running.delete(child));
+    return child;
   }
 
   async run(program: string, args: readonly string[], log: string): Promise<void> {

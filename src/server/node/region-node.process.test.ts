@@ -21,7 +21,6 @@ class Cluster {
   readonly #nodes = new Map<Region, { node: RegionNode; store: NodeStore }>();
   readonly #clients = new Map<Region, Connection>();
   readonly #acceptors = ['a', 'b', 'c'].map((name) => `memory:nodes-${process.pid}-${Math.random()}-${name}`);
-  #lives = 0;
 
   async start(): Promise<void> {
     for (const region of REGIONS) this.#addresses.set(region, { host: '127.0.0.1', port: await freePort() });
@@ -29,7 +28,6 @@ class Cluster {
   }
 
   async startNode(region: Region): Promise<void> {
-    this.#lives += 1;
     const store = await NodeStore.open({ directory: join(this.#directory, region) });
     const others = REGIONS.filter((other) => other !== region);
     const node = await RegionNode.start({
@@ -42,7 +40,6 @@ class Cluster {
       ),
       acceptors: this.#acceptors,
       disk: diskOf(store),
-      incarnation: this.#lives,
       intervalMs: PROFILES.fast.intervalMs,
     });
     this.#nodes.set(region, { node, store });

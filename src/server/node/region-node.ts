@@ -54,8 +54,6 @@ export interface RegionNodeOptions {
   readonly acceptors: readonly string[];
   readonly acceptorToken?: string;
   readonly disk: EngineDisk;
-  /** Higher in every life of this node. */
-  readonly incarnation: number;
   readonly intervalMs: number;
   readonly token?: string;
   readonly tls?: RpcTls;
@@ -72,12 +70,15 @@ export class RegionNode {
   readonly agents: AgentHost;
   readonly engine: Engine;
   readonly #options: RegionNodeOptions;
+  /** Higher in every life of this node: whoever it was connected to knows the next one from the last. */
+  readonly #incarnation: number;
   readonly #cluster: Cluster;
   readonly #peers: Peers;
   #listener: Listener | undefined;
 
-  private constructor(options: RegionNodeOptions, cluster: Cluster) {
+  private constructor(options: RegionNodeOptions, cluster: Cluster, incarnation: number) {
     this.#options = options;
+    this.#incarnation = incarnation;
     this.#cluster = cluster;
     const { region, disk, onEvent, logger } = options;
     const host = options.host ?? NODE_HOST;
@@ -116,7 +117,7 @@ export class RegionNode {
       { acceptors, proposer: node, ...(acceptorToken && { token: acceptorToken }), ...(host && { host }) },
       { intervalMs },
     );
-    const started = new RegionNode(options, cluster);
+    const started = new RegionNode(options, cluster, await nextLife(options.disk));
     await started.#listen();
     return started;
   }
@@ -159,8 +160,8 @@ export class RegionNode {
   }
 
   get #self(): Identity {
-    const { cluster, node, region, incarnation } = this.#options;
-    return { role: 'node', cluster, node, region, incarnation };
+    const { cluster, node, region } = this.#options;
+    return { role: 'node', cluster, node, region, incarnation: this.#incarnation };
   }
 
   async #listen(): Promise<void> {
@@ -207,4 +208,16 @@ export class RegionNode {
     }
     throw new RpcError('METHOD_UNKNOWN', `There is no method ${method}.`);
   }
+}
+
+/** No partition-set has such a name. */
+const LIVES = '.lives';
+
+function nextLife(disk: EngineDisk): Promise<number> {
+  const lives = disk.partition(LIVES);
+  const incarnation = lives.notes.incarnation + 1;
+  lives.note({ incarnation });
+  return new Promise((resolve, reject) => {
+    lives.sync((error) => (error === undefined ? resolve(incarnation) : reject(error)));
+  });
 }
