@@ -1,14 +1,13 @@
-/** Runs seeds of the simulation as it stands in another tree: `TREE SEEDS SECONDS`. Prints what failed first, if any did. */
+/** Runs seeds of a simulation as it stands in another tree: `TREE NAME FIRST SEEDS SECONDS`. Prints what failed first, if any did. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [tree, seeds, seconds] = process.argv.slice(2);
-const { registersSimulation, runCampaign } = await import(
-  pathToFileURL(join(tree, 'dist', 'sim', 'index.js')).href
-);
+const [tree, name, first, seeds, seconds] = process.argv.slice(2);
+const room = (file) => import(pathToFileURL(join(tree, 'dist', 'sim', file)).href);
+const [{ runCampaign }, { simulationNamed }] = await Promise.all([room('index.js'), room('simulations.js')]);
 const { done, failures } = await runCampaign({
-  simulation: registersSimulation,
-  first: 1,
+  simulation: simulationNamed(name),
+  first: Number(first),
   count: Number(seeds),
   workers: 1,
   stopAtFirst: true,

@@ -1,20 +1,30 @@
-/** The published table of the mutants. `test/mutants` checks that it is in step with them. */
-export function markdown(results, maxSeeds) {
+/**
+ * The published tables of the mutants: each area has its marked part of the document, and is written by itself. `test/mutants`
+ * checks that they are in step with the mutants.
+ */
+
+/** The document with the area's part as the results have it. */
+export function withArea(document, area, results) {
+  const [begin, end] = [`<!-- ${area.name}:begin -->`, `<!-- ${area.name}:end -->`];
+  const from = document.indexOf(begin);
+  const to = document.indexOf(end);
+  if (from < 0 || to < from) throw new Error(`docs/mutants.md has no part ${area.name}`);
+  return `${document.slice(0, from + begin.length)}\n${markdown(area, results)}${document.slice(to)}`;
+}
+
+function markdown({ title, rules, maxSeeds }, results) {
   const rows = results.map(
-    ({ id, rule, what, tests, seeds, simulated }) =>
-      `| ${rule} | \`${id}\` | ${what} | ${escape(tests.caughtBy)} | ${inTheSimulator(seeds, simulated)} |`,
+    ({ id, rule, what, tests, seeds, simulated, level }) =>
+      `| ${rule} | \`${id}\` | ${what} | ${escape(tests.caughtBy)} | ${inTheSimulator(seeds, simulated, level)} |`,
   );
   const simulated = results.filter(({ seeds }) => seeds !== undefined);
   const needed = simulated.map(({ seeds }) => seeds.seeds).sort((a, b) => a - b);
   return [
-    '# Mutants of the CASPaxos library',
+    `## ${title}`,
     '',
-    'Deliberate defects, each applied alone to a copy of the sources, and what catches it: a test, and a check of the',
-    `[simulator](simulator.md) with the number of seeds that it took, from seed 1 on and at most ${maxSeeds}. Written by`,
-    '`npm run mutants -- --write`. The rules are those of the design, "rules that real implementations got wrong"; rule 0 is',
-    'the protocol itself.',
+    rules,
     '',
-    `${results.length} mutants, all caught by tests. ${simulated.length} of them show in the simulator: half within`,
+    `${results.length} mutants, all caught by tests. ${simulated.length} of them show in the simulator within ${maxSeeds} seeds: half within`,
     `${needed[Math.floor((needed.length - 1) / 2)]} seeds, the last after ${needed.at(-1)}. For the others the table says why they do not.`,
     '',
     '| rule | mutant | what it breaks | caught by the test | in the simulator: check, seeds |',
@@ -24,8 +34,9 @@ export function markdown(results, maxSeeds) {
   ].join('\n');
 }
 
-function inTheSimulator(seeds, simulated) {
-  return seeds === undefined ? `not there: ${escape(simulated)}` : `${escape(seeds.check)}, ${seeds.seeds}`;
+function inTheSimulator(seeds, simulated, level) {
+  if (seeds === undefined) return `not there: ${escape(simulated)}`;
+  return `${escape(seeds.check)}, ${seeds.seeds}${level === undefined ? '' : ` at ${level}`}`;
 }
 
 function escape(text) {

@@ -4,18 +4,20 @@
  * failure; so is one that the simulation could meet and did not.
  *
  *     npm run mutants                  all of them, with a table
+ *     npm run mutants -- --area A      those of one area: caspaxos, engine
  *     npm run mutants -- --only A,B    some of them
+ *     npm run mutants -- --workers 1   one at a time, not two
  *     npm run mutants -- --tests       the tests only, without the simulation
  *     npm run mutants -- --seeds       the simulation only, without the tests
  *     npm run mutants -- --json        the table as JSON
- *     npm run mutants -- --write       writes docs/mutants.md
+ *     npm run mutants -- --write       writes docs/mutants.md, or the area's part of it
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { MAX_SEEDS, runSeeds } from './mutants-seeds.mjs';
-import { markdown } from './mutants-table.mjs';
+import { compile, runSeeds } from './mutants-seeds.mjs';
+import { withArea } from './mutants-table.mjs';
 import { runTests } from './mutants-tests.mjs';
 import { ROOT, runScript, ScriptError } from './run.mjs';
 import { setUp } from './setup.mjs';
@@ -32,14 +34,12 @@ const COPIED = [
 await runScript(async () => {
   const options = readArguments(process.argv.slice(2));
   await setUp({ projects: ['tsconfig.tools.json'] });
-  const { MUTANTS, mutate } = await import(pathToFileURL(join(ROOT, 'build/test/mutants/caspaxos.js')).href);
-  const missing = options.only?.find((wanted) => !MUTANTS.some(({ id }) => id === wanted));
-  if (missing !== undefined) throw new ScriptError(`There is no mutant ${missing}.`);
-  const chosen = MUTANTS.filter(({ id }) => options.only?.includes(id) ?? true);
+  const { AREAS, mutate } = await import(pathToFileURL(join(ROOT, 'build/test/mutants/areas.js')).href);
+  const chosen = choose(AREAS, options);
   const folder = mkdtempSync(join(tmpdir(), 'baton-mutants-'));
   try {
     const results = await runAll(chosen, mutate, folder, options);
-    print(results, options);
+    print(results, AREAS, options);
     return results.every(isCaught) ? 0 : 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -47,36 +47,52 @@ await runScript(async () => {
 });
 
 function readArguments(args) {
-  const at = args.indexOf('--only');
-  const only = at < 0 ? undefined : (args[at + 1] ?? '').split(',');
-  const known = new Set(['--only', '--tests', '--seeds', '--json', '--write', only?.join()]);
-  const unknown = args.find((argument) => !known.has(argument));
-  if (unknown !== undefined)
-    throw new ScriptError(`${unknown}: only --only ID,ID, --tests, --seeds, --json and --write are known.`);
+  const valueOf = (flag) => (args.includes(flag) ? (args[args.indexOf(flag) + 1] ?? '') : undefined);
+  const values = ['--only', '--area', '--workers'].map(valueOf);
+  const [only, area, workers] = values;
+  const flags = ['--only', '--area', '--workers', '--tests', '--seeds', '--json', '--write'];
+  const unknown = args.find((argument) => !flags.includes(argument) && !values.includes(argument));
+  if (unknown !== undefined) throw new ScriptError(`${unknown}: only ${flags.join(', ')} are known.`);
   const isPart = args.includes('--tests') !== args.includes('--seeds');
   const options = {
-    only,
+    only: only?.split(','),
+    area,
+    workers: workers === undefined ? 2 : Number(workers),
     tests: !isPart || args.includes('--tests'),
     seeds: !isPart || args.includes('--seeds'),
     json: args.includes('--json'),
     write: args.includes('--write'),
   };
-  if (options.write && (options.only !== undefined || isPart))
+  if (!Number.isInteger(options.workers) || options.workers < 1)
+    throw new ScriptError(`--workers is a number from 1 on, not ${workers}.`);
+  if (options.write && (only !== undefined || isPart))
     throw new ScriptError('--write publishes all mutants, with what their tests and the simulation say.');
   return options;
 }
 
-/** Two copies on two cores; first without any defect, because what fails anyway catches nothing. */
+/** Each with its area. */
+function choose(areas, { only, area }) {
+  if (area !== undefined && !areas.some(({ name }) => name === area))
+    throw new ScriptError(`There is no area ${area}, only ${areas.map(({ name }) => name).join(' and ')}.`);
+  const mutants = areas
+    .filter(({ name }) => area === undefined || name === area)
+    .flatMap((one) => one.mutants.map((mutant) => ({ ...mutant, area: one })));
+  const missing = only?.find((wanted) => !mutants.some(({ id }) => id === wanted));
+  if (missing !== undefined) throw new ScriptError(`There is no mutant ${missing}.`);
+  return mutants.filter(({ id }) => only?.includes(id) ?? true);
+}
+
+/** Two copies on two cores, and one without any defect: what fails anyway catches nothing. */
 async function runAll(mutants, mutate, folder, options) {
-  const trees = Array.from({ length: Math.min(2, availableParallelism(), mutants.length) }, (_, at) =>
-    copyTo(folder, at),
-  );
-  await checkSound(trees[0], mutants, options);
+  const count = Math.min(options.workers, availableParallelism(), mutants.length);
+  const trees = Array.from({ length: count }, (_, at) => copyTo(folder, at));
+  const sound = copyTo(folder, 'sound');
+  await prepareSound(sound, mutants, options);
   const waiting = [...mutants];
   const results = new Map();
   const worker = async (tree) => {
     for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
-      const result = await runOne(mutant, mutate, tree, options);
+      const result = await runOne(mutant, mutate, { tree, sound }, options);
       results.set(mutant.id, result);
       if (!options.json) process.stdout.write(`${lines(result)}\n`);
     }
@@ -85,7 +101,7 @@ async function runAll(mutants, mutate, folder, options) {
   return mutants.map(({ id }) => results.get(id));
 }
 
-async function checkSound(tree, mutants, options) {
+async function prepareSound(tree, mutants, options) {
   if (options.tests) {
     const sound = await runTests(tree, [...new Set(mutants.flatMap(({ tests }) => tests))]);
     if (sound.caughtBy !== undefined || sound.code !== 0)
@@ -93,13 +109,7 @@ async function checkSound(tree, mutants, options) {
         `Without any defect, the tests fail already: ${sound.caughtBy ?? sound.problem ?? sound.output}`,
       );
   }
-  if (options.seeds && mutants.some(({ simulated }) => simulated === true)) {
-    const sound = await runSeeds(tree);
-    if (sound.check !== undefined || sound.problem !== undefined)
-      throw new ScriptError(
-        `Without any defect, the simulation fails already: ${sound.problem ?? `${sound.check}, seed ${sound.seeds}`}`,
-      );
-  }
+  if (options.seeds && mutants.some(({ simulated }) => simulated === true)) await compile(tree);
 }
 
 function copyTo(folder, at) {
@@ -109,16 +119,19 @@ function copyTo(folder, at) {
   return tree;
 }
 
-async function runOne(mutant, mutate, tree, options) {
+async function runOne(mutant, mutate, { tree, sound }, options) {
   const path = join(tree, mutant.file);
   const text = readFileSync(path, 'utf8');
   const startedAt = performance.now();
-  const { id, rule, what, simulated } = mutant;
-  const result = { id, rule, what, simulated };
+  const { id, rule, what, simulated, level, area } = mutant;
+  const result = { id, rule, what, simulated, level, area: area.name };
   try {
     writeFileSync(path, mutate(text, mutant));
     if (options.tests) result.tests = await runTests(tree, mutant.tests);
-    if (options.seeds && simulated === true) result.seeds = await runSeeds(tree);
+    if (options.seeds && simulated === true) {
+      await compile(tree);
+      result.seeds = await runSeeds(tree, sound, { ...area, simulation: area.simulation(level) });
+    }
   } catch (error) {
     result.problem = error.message;
   } finally {
@@ -148,18 +161,23 @@ function lines(result) {
     parts.push(
       seeds.check === undefined
         ? `NOT CAUGHT by ${seeds.seeds ?? 0} seeds: ${seeds.problem ?? ''}`
-        : `seed ${seeds.seeds}: ${seeds.check}`,
+        : `seed ${seeds.seeds}: ${seeds.check}: ${seeds.message?.slice(0, 200)}`,
     );
   else if (simulated !== true) parts.push(`not in the simulator: ${simulated}`);
   return `${head}${parts.join(`\n${' '.repeat(head.length)}`)}`;
 }
 
-function print(results, { json, write }) {
+function print(results, areas, { json, write }) {
   const survivors = results.filter((result) => !isCaught(result));
-  if (json) process.stdout.write(`${JSON.stringify({ maxSeeds: MAX_SEEDS, rows: results }, undefined, 2)}\n`);
+  if (json) process.stdout.write(`${JSON.stringify({ rows: results }, undefined, 2)}\n`);
   else process.stdout.write(`${results.length - survivors.length} of ${results.length} mutants caught\n`);
   if (!write) return;
   if (survivors.length > 0)
     throw new ScriptError('docs/mutants.md is only written when all mutants are caught.');
-  writeFileSync(join(ROOT, 'docs/mutants.md'), markdown(results, MAX_SEEDS));
+  const path = join(ROOT, 'docs/mutants.md');
+  const parts = areas.map((area) => [area, results.filter((result) => result.area === area.name)]);
+  const document = parts
+    .filter(([, rows]) => rows.length > 0)
+    .reduce((text, [area, rows]) => withArea(text, area, rows), readFileSync(path, 'utf8'));
+  writeFileSync(path, document);
 }

@@ -74,7 +74,12 @@ export async function writeBackup(directory: string, source: BackupSource): Prom
   }
   const { epoch, lsn } = committed;
   const manifest: BackupManifest = {
-    ...{ format: FORMAT, partitionSet, epoch, lsn, base, entries: count },
+    format: FORMAT,
+    partitionSet,
+    epoch,
+    lsn,
+    base,
+    entries: count,
     takenAt: takenAt.toISOString(),
     files,
   };

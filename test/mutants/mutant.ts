@@ -1,11 +1,11 @@
 /**
  * A deliberate defect: one text of one source file replaced by another, applied to a copy of the sources. The tests
- * that it names must then fail, and so must one of the first seeds of the simulation, unless the simulation cannot meet
+ * that it names must then fail, and so must one of the first seeds of a simulation, unless the simulation cannot meet
  * the defect. A text that does not occur exactly once is an error: a mutant must not fall silent when the source moves on.
  */
 export interface Mutant {
   readonly id: string;
-  /** The rule of DESIGN section 3 that it breaks; 0: the protocol itself, the paper's Figures 2 to 4. */
+  /** The rule of the design that it breaks; which rules are meant, its area says. */
   readonly rule: number;
   /** What it breaks, in words: the row of the published table. */
   readonly what: string;
@@ -15,8 +15,29 @@ export interface Mutant {
   readonly replace: string;
   /** The narrowest tests that must catch it. */
   readonly tests: readonly string[];
-  /** Whether seeds of `registersSimulation` must catch it, or why they cannot. */
+  /** Whether seeds of the simulation must catch it, or why they cannot. */
   readonly simulated: true | string;
+  /** The level at which it shows, where the simulation has levels and another than the area's is meant. */
+  readonly level?: Level;
+}
+
+export type Level = 'Strong' | 'BoundedStaleness' | 'Session' | 'ConsistentPrefix' | 'Eventual';
+
+/** Mutants that are published in one table: of one part of the product, caught by seeds of one simulation. */
+export interface Area {
+  readonly name: string;
+  readonly title: string;
+  /** Which rules the numbers stand for: a sentence of the table's introduction. */
+  readonly rules: string;
+  /** Every one of these has to be broken, in so many ways. */
+  readonly mustBreak: readonly number[];
+  readonly ways: number;
+  /** As `simulationNamed` knows it, for a level of the simulation's if it has any. */
+  readonly simulation: (level: Level | undefined) => string;
+  /** So many seeds may pass; each of them may take so long, on a machine that does other things besides. */
+  readonly maxSeeds: number;
+  readonly maxSeconds: number;
+  readonly mutants: readonly Mutant[];
 }
 
 export const THE_SERVICE = 'the acceptor service with its journal and its connections is not simulated';

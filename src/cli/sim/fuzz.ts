@@ -31,7 +31,10 @@ const FRESH_BELOW = 2 ** 31;
 export function fuzzCommand(): Command {
   return new Command('fuzz')
     .description('The whole system under seeded faults: many seeds on all cores, or one seed replayed.')
-    .option('--seeds <n>', `how many seeds (default: ${DEFAULT_SEEDS}, with --minutes as many as there is time for)`)
+    .option(
+      '--seeds <n>',
+      `how many seeds (default: ${DEFAULT_SEEDS}, with --minutes as many as there is time for)`,
+    )
     .option('--minutes <m>', 'begin no seed after so many minutes')
     .option('--first <n>', 'the first seed (default: 1)')
     .option('--fresh', 'a first seed that nobody has chosen', false)
@@ -82,7 +85,8 @@ function levelOf(name: string | undefined): ConsistencyLevel | undefined {
 /** One seed, or many: flags of the one mean nothing to the other. */
 function refuseMixtures(flags: FuzzFlags): void {
   const { seed, seeds, minutes, first, fresh, workers, stopAtFirst, schedule } = flags;
-  if (fresh && first !== undefined) throw new UsageError('--fresh draws the first seed: --first does not go with it.');
+  if (fresh && first !== undefined)
+    throw new UsageError('--fresh draws the first seed: --first does not go with it.');
   if (seed === undefined) {
     if (schedule !== undefined) throw new UsageError('--schedule needs --seed, the seed to replay with it.');
     return;

@@ -63,8 +63,8 @@ function encodePartitionMessage(set: string, message: PartitionMessage): Payload
       return packed(header, entries.map(encodeEntry));
     }
     case 'ack': {
-      const { gcn, session, durable, received, gclsn, gap } = message;
-      return packed([...head, gcn, session, durable, received, gclsn, gap === true]);
+      const { gcn, session, durable, received, gclsn, safe, gap } = message;
+      return packed([...head, gcn, session, durable, received, gclsn, safe, gap === true]);
     }
     case 'ask':
       return packed([...head, message.gcn, message.session, message.number, message.incarnation]);
@@ -112,8 +112,9 @@ function decodePartitionMessage(
       return { type, gcn: n(0), session: n(1), after: n(2), entries: bodies.map(entryIn), marks };
     }
     case 'ack': {
-      const ack = { type, gcn: n(0), session: n(1), durable: n(2), received: n(3), gclsn: n(4) } as const;
-      return fields[5] === true ? { ...ack, gap: true } : ack;
+      const [gcn, session, durable, received, gclsn, safe] = [n(0), n(1), n(2), n(3), n(4), n(5)];
+      const ack = { type, gcn, session, durable, received, gclsn, safe } as const;
+      return fields[6] === true ? { ...ack, gap: true } : ack;
     }
     case 'ask':
       return { type, gcn: n(0), session: n(1), number: n(2), incarnation: n(3) };

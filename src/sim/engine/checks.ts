@@ -6,11 +6,12 @@
  *   two writers      no two regions are told at one true moment that they may write
  *   log              (epoch, LSN) names one entry for ever, and the final log goes back to its beginning
  *   undone           at Strong nothing is undone that a copy knew to be globally committed, and no feed showed what was undone
- *   recovery         within three leases after healing, every partition-set takes writes
+ *   recovery         within three leases after healing (six where nobody sends hints), every partition-set takes writes
  *   healing          then all copies become equal, feeds come to their end, damaged entries are repaired
  *   crash, endless   no assertion failed, no error went unheard; the run came to its end
  */
 import { checkRun, type CopyRecord, type RunRecord, type StalenessBound } from '../../check/index.ts';
+import type { PartitionStore } from '../../engine/index.ts';
 import type { SimulationFailure } from '../seeded-run.ts';
 import { keyOf, type SetRecorder, valueOf } from './recorder.ts';
 import type { Region } from './region.ts';
@@ -66,7 +67,10 @@ function judgeSet(
     ),
     quietFrom,
   };
-  const wrong = first('log', recorder.wrongs.map((what) => `${partitionSet}: ${what}`));
+  const wrong = first(
+    'log',
+    recorder.wrongs.map((what) => `${partitionSet}: ${what}`),
+  );
   if (wrong !== undefined) return wrong;
   const copies = !isHealed ? [] : regions.map((region) => copyOf(region, partitionSet));
   const [found, ...more] = checkRun(record, { bound, feeds, copies });
@@ -77,14 +81,23 @@ function judgeSet(
 
 function copyOf(region: Region, partitionSet: string): CopyRecord {
   const { store } = region.partition(partitionSet)!.core!;
-  const log = store
-    .entriesAfter(store.base - 1, Infinity)
-    .map(({ epoch, lsn }) => ({ epoch, lsn }));
-  const documents = store
-    .scan({ from: '', to: 'G', limit: Infinity })
-    .map((version) => {
-      const { epoch, lsn } = version;
-      return [keyOf(version), { epoch, lsn, value: valueOf(version)! }] as const;
-    });
+  const from = Math.max(store.base - 1, lastDamaged(store, 0) ?? 0);
+  const log = store.entriesAfter(from, Infinity).map(({ epoch, lsn }) => ({ epoch, lsn }));
+  const documents = store.scan({ from: '', to: 'G', limit: Infinity }).map((version) => {
+    const { epoch, lsn } = version;
+    return [keyOf(version), { epoch, lsn, value: valueOf(version)! }] as const;
+  });
   return { region: region.name, log, documents: new Map(documents) };
+}
+
+/** The last entry behind that LSN which cannot be read. */
+export function lastDamaged(store: PartitionStore, after: number): number | undefined {
+  for (let lsn = store.tail.lsn; lsn > after; lsn -= 1) {
+    try {
+      store.entry(lsn);
+    } catch {
+      return lsn;
+    }
+  }
+  return undefined;
 }

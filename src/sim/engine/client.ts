@@ -35,7 +35,7 @@ export interface ClientScene {
   readonly thinkMs: number;
   now(): number;
   /** `play` goes on until faults are over, then `recover` until all is well again, then `rest`. */
-  stage(): 'play' | 'recover' | 'rest';
+  readonly stage: () => 'play' | 'recover' | 'rest';
   ask<R>(
     from: SimProcess,
     region: string,

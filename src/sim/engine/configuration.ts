@@ -55,7 +55,7 @@ export function drawConfiguration(random: Random, level: ConsistencyLevel | unde
   const faults = drawSwarm(FUZZ_FAULTS, random) as Set<FuzzFault>;
   const regions = REGION_COUNTS[random.integer(REGION_COUNTS.length)]!;
   const isTrimmed = random.uniform() < 0.4;
-  // Where logs are to be trimmed there have to be many writes to each.
+  // Where logs are to be trimmed there have to be many writes to each, at a pace that is known beforehand.
   const partitionSets = 1 + random.integer(isTrimmed ? 2 : regions === 5 ? 3 : 6);
   const acceptors = random.uniform() < 0.7 ? 3 : 5;
   const clients = 3 + random.integer(3);
@@ -63,8 +63,8 @@ export function drawConfiguration(random: Random, level: ConsistencyLevel | unde
   const { latency, requestTimeoutMs } = NETWORKS[random.integer(NETWORKS.length)]!;
   const offsetMs = random.uniform() < 0.5 ? HOUR_MS : 50;
   const places = acceptors + regions + clients + partitionSets;
-  const thinkMs = Math.round(isTrimmed ? random.between(25, 60) : random.between(40, 160));
-  const chaosMs = Math.round(random.between(isTrimmed ? 18_000 : 12_000, 24_000));
+  const thinkMs = Math.round(isTrimmed ? random.between(100, 170) : random.between(40, 160));
+  const chaosMs = Math.round(random.between(isTrimmed ? 20_000 : 12_000, 25_000));
   return {
     regions,
     partitionSets,
@@ -94,15 +94,16 @@ export function drawConfiguration(random: Random, level: ConsistencyLevel | unde
 }
 
 const SMALL_WINDOWS: ForwarderLimits = { windowBytes: 2500, messageBytes: 400, resendMs: 1000 };
-/** About as much as a write takes in the log. */
-const WRITE_BYTES = 350;
+/** About as much as a write takes in the log, and how many of the calls are writes. */
+const WRITE_BYTES = 300;
+const WRITE_SHARE = 0.62;
 
 /**
  * So short that a region which was away for some seconds has to copy everything, and so long that the name of every
  * operation that may still be repeated is in the log. `callsPerMs`: of all clients, on one partition-set.
  */
 function drawTrim(callsPerMs: number, random: Random): TrimPolicy {
-  const hardBytes = Math.round(callsPerMs * WRITE_BYTES * random.between(1500, 2200));
+  const hardBytes = Math.round(callsPerMs * WRITE_SHARE * WRITE_BYTES * random.between(2000, 2800));
   return { keepMs: 12_000, keepBytes: Infinity, hardBytes };
 }
 

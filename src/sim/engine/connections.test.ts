@@ -72,7 +72,12 @@ test('a cut ends a link on both sides, and it comes back after', async () => {
   const plain = world.link;
   world.link = cutting(plain, () => true);
   await world.run(4000);
-  expect(seen.filter((what) => !what.includes('got')).sort()).toEqual(['a lost', 'a ready', 'b lost', 'b ready']);
+  expect(seen.filter((what) => !what.includes('got')).sort()).toEqual([
+    'a lost',
+    'a ready',
+    'b lost',
+    'b ready',
+  ]);
   world.link = plain;
   await world.run(6000);
   expect(seen.filter((what) => what.endsWith('ready'))).toHaveLength(4);

@@ -96,7 +96,8 @@ export class Connections<M> {
   #keep(at: SimProcess, other: SimProcess): void {
     const end = this.#end(at, other);
     const look = (): void => {
-      if (end.connection !== undefined && at.now() - end.heardAt > this.#options.idleMs) this.#giveUp(at, other, end);
+      if (end.connection !== undefined && at.now() - end.heardAt > this.#options.idleMs)
+        this.#giveUp(at, other, end);
       if (end.connection === undefined && at.index < other.index) this.#greet(at, other, end);
       at.after(end.connection === undefined ? GREET_EVERY_MS : LOOK_EVERY_MS, look);
     };
@@ -162,13 +163,19 @@ export class Connections<M> {
       waitMs = FIRST_RESEND_MS;
       const message = end.outbox.shift()!;
       end.arrivesAt = Math.max(end.arrivesAt, this.#world.now + ms);
-      this.#world.at(end.arrivesAt, to.index, () =>
-        to.isUp && to.inside(() => this.#arrive(from, to, connection, message))(),
+      this.#world.at(
+        end.arrivesAt,
+        to.index,
+        () => to.isUp && to.inside(() => this.#arrive(from, to, connection, message))(),
       );
     }
     if (!end.wasFull) return;
     end.wasFull = false;
-    this.#world.at(this.#world.now, from.index, from.inside(() => this.#hooks.onReady(from, to)));
+    this.#world.at(
+      this.#world.now,
+      from.index,
+      from.inside(() => this.#hooks.onReady(from, to)),
+    );
   }
 
   #arrive(from: SimProcess, to: SimProcess, connection: number, message: M): void {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SeededRun } from '../seeded-run.ts';
+import type { ScheduledFault, SeededRun } from '../seeded-run.ts';
 import { FUZZ_DEFECTS, type FuzzDefect, FUZZ_FAULTS, FUZZ_SIMULATIONS, fuzzSimulationWith } from './index.ts';
 
 const LONG_MS = 180_000;
@@ -15,13 +15,17 @@ describe('a seed', () => {
     expect(await simulation.run(seed)).toEqual(run);
   });
 
-  test('without faults loses nothing, fails over for no reason but priority, and undoes nothing', { timeout: LONG_MS }, async () => {
-    const { failure, counts } = await fuzzSimulationWith({ level: 'Strong' }).run(5, []);
-    expect(failure).toBeUndefined();
-    const failovers = Object.keys(counts).filter((name) => name.startsWith('failover: '));
-    expect(failovers.filter((name) => name !== 'failover: planned, priority')).toEqual([]);
-    expect(counts['entries undone']).toBeUndefined();
-  });
+  test(
+    'without faults loses nothing, fails over for no reason but priority, and undoes nothing',
+    { timeout: LONG_MS },
+    async () => {
+      const { failure, counts } = await fuzzSimulationWith({ level: 'Strong' }).run(5, []);
+      expect(failure).toBeUndefined();
+      const failovers = Object.keys(counts).filter((name) => name.startsWith('failover: '));
+      expect(failovers.filter((name) => name !== 'failover: planned, priority')).toEqual([]);
+      expect(counts['entries undone']).toBeUndefined();
+    },
+  );
 
   test('draws its level, unless it is given', { timeout: LONG_MS }, async () => {
     const run = await fuzzSimulationWith({ level: 'ConsistentPrefix' }).run(9, []);
@@ -29,25 +33,58 @@ describe('a seed', () => {
   });
 });
 
-/** Where to begin to look: most seeds do not meet the defect. */
-const DEFECTS: Readonly<Record<FuzzDefect, { level: 'Strong' | 'Session'; first: number; checks: RegExp }>> = {
-  'syncs before durable': { level: 'Strong', first: 8, checks: /undone|strong|log|two/ },
-  'shows above the GCLSN': { level: 'Strong', first: 1, checks: /undone|strong|eventual|prefix/ },
-  'skips undo': { level: 'Strong', first: 1, checks: /log|copies|eventual|healing|crash/ },
-  'writes without a lease': { level: 'Strong', first: 1, checks: /two writers/ },
-  'grants for ever': { level: 'Strong', first: 1, checks: /strong/ },
-  'forgets operations': { level: 'Strong', first: 1, checks: /log\.once/ },
-  'hides undone writes': { level: 'Session', first: 1, checks: /loss|eventual|session|prefix/ },
+interface Hunt {
+  readonly level: 'Strong' | 'Session';
+  /** Faults that bring the defect to light, where chance would need many seeds. */
+  readonly schedule: readonly ScheduledFault[];
+  readonly checks: RegExp;
+}
+
+function fault(
+  kind: string,
+  fromMs: number,
+  lastsMs: number,
+  targets: string[],
+  strength = 0,
+): ScheduledFault {
+  return { kind, fromMs, untilMs: fromMs + lastsMs, targets, strength };
+}
+
+/** Again and again the power goes where the writes are, while they are on their way to disk. */
+const POWER_CUTS = [0, 1, 2, 3, 4].map((at) =>
+  fault('crash in sync', 5500 + 2600 * at, 500, ['region-0', 'region-1'], 300),
+);
+const WRITER_AWAY = [fault('cut', 6000, 6000, ['region-0'])];
+/** Clients still reach it. */
+const ALONE = [fault('cut', 6000, 4500, ['region-0'], 1), fault('cut', 12_000, 4500, ['region-0'], 1)];
+
+const HUNTS: Readonly<Record<FuzzDefect, Hunt>> = {
+  'syncs before durable': { level: 'Strong', schedule: POWER_CUTS, checks: /undone|strong|log/ },
+  'shows above the GCLSN': { level: 'Strong', schedule: POWER_CUTS, checks: /undone|strong|eventual|prefix/ },
+  'skips undo': { level: 'Strong', schedule: ALONE, checks: /log|copies|eventual|feed|healing|crash/ },
+  'writes without a lease': { level: 'Strong', schedule: WRITER_AWAY, checks: /two writers/ },
+  'grants for ever': {
+    level: 'Strong',
+    schedule: [fault('cut', 6000, 6000, ['region-1'], 1)],
+    checks: /strong/,
+  },
+  'forgets operations': { level: 'Strong', schedule: ALONE, checks: /log\.once|log\.answer/ },
+  'hides undone writes': { level: 'Session', schedule: ALONE, checks: /loss|eventual|session|prefix/ },
 };
 
 describe('a defect on purpose is caught', () => {
   test.each(FUZZ_DEFECTS)('%s', { timeout: LONG_MS }, async (defect) => {
-    const { level, first, checks } = DEFECTS[defect];
+    const { level, schedule, checks } = HUNTS[defect];
     const simulation = fuzzSimulationWith({ level, defect });
     let run: SeededRun | undefined;
-    for (let seed = first; seed < first + PATIENCE && run?.failure === undefined; seed += 1)
-      run = await simulation.run(seed);
+    for (let seed = 1; seed <= PATIENCE && run?.failure === undefined; seed += 1)
+      run = await simulation.run(seed, schedule);
     expect(run?.failure?.check).toMatch(checks);
+  });
+
+  test('and without it the same faults do no harm', { timeout: LONG_MS }, async () => {
+    for (const schedule of [POWER_CUTS, ALONE])
+      expect((await fuzzSimulationWith({ level: 'Strong' }).run(3, schedule)).failure).toBeUndefined();
   });
 });
 
@@ -58,5 +95,5 @@ test('every simulation has a name under which the command can be called again', 
       (level) => `fuzz --consistency ${level}`,
     ),
   ]);
-  for (const fault of FUZZ_FAULTS) expect(FUZZ_SIMULATIONS[0]!.mustOccur).toContain(`${fault} x steady`);
+  for (const kind of FUZZ_FAULTS) expect(FUZZ_SIMULATIONS[0]!.mustOccur).toContain(`${kind} x steady`);
 });

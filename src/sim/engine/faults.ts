@@ -63,12 +63,35 @@ export function drawFaults(
   random: Random,
 ): readonly ScheduledFault[] {
   const kinds = faultKinds(configuration).filter(({ kind }) => configuration.faults.has(kind));
-  return drawSchedule(kinds, window, random).map((fault) => {
+  const drawn = drawSchedule(kinds, window, random).map((fault) => {
     if (random.uniform() >= AIMED_SHARE) return fault;
     const phase = drawAim(configuration, random);
     return { ...fault, targets: [...fault.targets, `${AIM}${phase}`] };
   });
+  return [...drawn, ...longAbsence(configuration, window, random)].sort((a, b) => a.fromMs - b.fromMs);
 }
+
+/** Where logs are trimmed, one region is away for so long that it has to copy everything. */
+function longAbsence(
+  { trim, faults, regions }: EngineConfiguration,
+  { fromMs, untilMs }: FaultWindow,
+  random: Random,
+): readonly ScheduledFault[] {
+  const kinds = ABSENCES.filter((kind) => faults.has(kind));
+  if (trim === undefined || kinds.length === 0) return [];
+  const start = Math.round(fromMs + random.between(0, 0.1) * (untilMs - fromMs));
+  return [
+    {
+      kind: kinds[random.integer(kinds.length)]!,
+      fromMs: start,
+      untilMs: start + Math.round(random.between(10_000, 14_000)),
+      targets: [regionName(random.integer(regions))],
+      strength: 0,
+    },
+  ];
+}
+
+const ABSENCES: readonly FuzzFault[] = ['crash', 'pause', 'cut', 'stop'];
 
 /** Rare phases are aimed at more often; without trimming nothing is ever copied in full. */
 function drawAim({ trim }: EngineConfiguration, random: Random): FuzzPhase {

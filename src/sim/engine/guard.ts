@@ -19,7 +19,8 @@ export function guardedHost(process: SimProcess, world: World): Host {
         looks = 0;
       }
       looks += 1;
-      if (looks > MOST_LOOKS) throw new Error(`${process.name} never ends what it does at ${process.now()} ms`);
+      if (looks > MOST_LOOKS)
+        throw new Error(`${process.name} never ends what it does at ${process.now()} ms`);
       return process.now();
     },
     wallClock: () => process.wallClock(),

@@ -12,7 +12,13 @@ import {
   type Position,
   type UndoneWrite,
 } from '../../check/index.ts';
-import { type Change, type Entry, nodeJson, parsePartitionKey, type UndoneEntry } from '../../engine/index.ts';
+import {
+  type Change,
+  type Entry,
+  nodeJson,
+  parsePartitionKey,
+  type UndoneEntry,
+} from '../../engine/index.ts';
 
 interface Taken {
   readonly entry: Entry;

@@ -32,17 +32,17 @@ export interface RegionScene {
   readonly defect: FuzzDefect | undefined;
   readonly hints: boolean;
   hostOf(process: SimProcess): Host;
-  partitionOptions(region: string, partitionSet: string): EnginePartitionOptions;
-  configurationOf(partitionSet: string): Configuration;
+  readonly partitionOptions: (region: string, partitionSet: string) => EnginePartitionOptions;
+  readonly configurationOf: (partitionSet: string) => Configuration;
   clusterOptions(process: SimProcess): ClusterOptions;
   connect(process: SimProcess): void;
   sendTo(from: SimProcess, region: string, message: NodeMessage): void;
   canSendTo(from: SimProcess, region: string): boolean;
-  sendHint(from: SimProcess, partitionSet: string, hint: Hint): void;
+  readonly sendHint: (from: SimProcess, partitionSet: string, hint: Hint) => void;
   syncMs(region: string): number;
-  onAgentEvent(region: string, partitionSet: string, event: AgentEvent): void;
-  onEngineEvent(region: string, partitionSet: string, event: PartitionEvent): void;
-  onMayWrite(region: string, partitionSet: string): void;
+  readonly onAgentEvent: (region: string, partitionSet: string, event: AgentEvent) => void;
+  readonly onEngineEvent: (region: string, partitionSet: string, event: PartitionEvent) => void;
+  readonly onMayWrite: (region: string, partitionSet: string) => void;
   onAlarm(message: string): void;
   note(what: string, process: SimProcess): void;
 }

@@ -25,7 +25,8 @@ test('a request is carried out once, though the network doubles it, and is answe
 test('who is not there refuses; who is cut off does not answer', async () => {
   const { world, client, server } = pair();
   const replies: Reply<number>[] = [];
-  const answer = (): void => void ask(world, client, server, 100, async () => 1).then((one) => replies.push(one));
+  const answer = (): void =>
+    void ask(world, client, server, 100, async () => 1).then((one) => replies.push(one));
   server.crash();
   answer();
   await world.run(50);

@@ -7,6 +7,7 @@
 import type { Acceptor, ClusterOptions } from '../../caspaxos/index.ts';
 import type { StalenessBound } from '../../check/index.ts';
 import {
+  epochAt,
   type EnginePartition,
   type EnginePartitionOptions,
   type FeedRequest,
@@ -21,7 +22,7 @@ import { AcceptorService, RemoteAcceptor } from '../registers/remote.ts';
 import { StoreServer } from '../registers/store-server.ts';
 import type { ScheduledFault, SimulationFailure } from '../seeded-run.ts';
 import { World } from '../world.ts';
-import { judge } from './checks.ts';
+import { judge, lastDamaged } from './checks.ts';
 import { EngineClient, type ClientScene } from './client.ts';
 import type { EngineConfiguration } from './configuration.ts';
 import { Connections } from './connections.ts';
@@ -37,7 +38,9 @@ import type { FuzzDefect } from './wiring.ts';
 
 /** By then every partition-set has its first write region. */
 export const CALM_MS = 5000;
-const RECOVERY_MS = 3 * PROFILES.fast.leaseMs;
+/** Three leases, as the design says; without hints everything works too, only later. */
+const RECOVERY_LEASES = 3;
+const RECOVERY_LEASES_WITHOUT_HINTS = 6;
 const REST_MS = 15_000;
 /** By then every request has arrived that was sent before all was healed. */
 const STRAGGLERS_MS = 3500;
@@ -119,11 +122,23 @@ export class Scene {
     } catch (error) {
       if (error instanceof Endless) return { check: 'endless', message: error.message };
       const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      return { check: 'crash', message: stack.split('\n').slice(0, 8).map((line) => line.trim()).join(' | ') };
+      return {
+        check: 'crash',
+        message: stack
+          .split('\n')
+          .slice(0, 8)
+          .map((line) => line.trim())
+          .join(' | '),
+      };
     }
   }
 
   // ---- the parts of a run
+
+  get #recoveryMs(): number {
+    const leases = this.#configuration.hints ? RECOVERY_LEASES : RECOVERY_LEASES_WITHOUT_HINTS;
+    return leases * PROFILES.fast.leaseMs;
+  }
 
   async #heal(): Promise<void> {
     const { world } = this;
@@ -131,14 +146,14 @@ export class Scene {
     this.#stage = 'recover';
     this.#healedAt = world.now;
     const isBack = (): boolean => this.#recovered.size === this.#recorders.length;
-    await this.#run(world.now + RECOVERY_MS, isBack);
+    await this.#run(world.now + this.#recoveryMs, isBack);
     this.#tellRecovery();
-    await this.#run(world.now + RECOVERY_MS, isBack);
+    await this.#run(world.now + this.#recoveryMs, isBack);
   }
 
   #tellRecovery(): void {
     const took = Math.round(this.world.now - this.#healedAt);
-    this.#count(took < RECOVERY_MS / 3 ? 'back within a lease' : 'back later');
+    this.#count(took < PROFILES.fast.leaseMs ? 'back within a lease' : 'back later');
   }
 
   /** Nobody writes any more: all copies become equal and all feeds come to their end. */
@@ -185,7 +200,8 @@ export class Scene {
     };
     process.inside(() => void look())();
     await this.#run(this.world.now + LAST_LOOK_MS, () => this.#isLooked);
-    if (!this.#isLooked) this.#unhealed.push('the last look did not come to its end: something cannot be read');
+    if (!this.#isLooked)
+      this.#unhealed.push('the last look did not come to its end: something cannot be read');
     for (const [at, feed] of this.#feeds.entries()) {
       const { tail } = this.#regions[0]!.partition(this.#recorders[at]!.partitionSet)?.core?.store ?? {};
       feed.finish(tail !== undefined && feed.position.lsn >= tail.lsn);
@@ -208,9 +224,24 @@ export class Scene {
       const reply = await this.#ask(process, region, partitionSet, 1000, async (partition) =>
         partition.feed({ after, maxBytes: 100_000 }),
       );
-      if (reply.reply === 'answer' && reply.answer.outcome === 'done') after = reply.answer.position;
+      const isDone = reply.reply === 'answer' && reply.answer.outcome === 'done';
+      after = isDone ? reply.answer.position : (this.#beyondRepair(region, partitionSet, after.lsn) ?? after);
       await sleep(process, 20);
     }
+  }
+
+  /** Where to go on behind an entry that is damaged here and that all others have trimmed: nobody can give it back. */
+  #beyondRepair(name: string, partitionSet: string, after: number): FeedRequest['after'] | undefined {
+    const store = this.#regions.find((region) => region.name === name)?.partition(partitionSet)?.core?.store;
+    const lsn = store && lastDamaged(store, after);
+    const others = this.#regions.filter((region) => region.name !== name);
+    const isGone = others.every((region) => {
+      const copy = region.partition(partitionSet)?.core?.store;
+      return copy !== undefined && copy.base > lsn! && copy.entriesAfter(lsn! - 1, 1)[0]?.lsn !== lsn;
+    });
+    if (store === undefined || lsn === undefined || !isGone) return undefined;
+    this.#count('damage beyond repair');
+    return { epoch: epochAt(store.notes.table, lsn), lsn };
   }
 
   #judge(): SimulationFailure | undefined {
@@ -223,7 +254,10 @@ export class Scene {
       level === 'BoundedStaleness' ? { versions: staleness.writes, ms: staleness.seconds * 1010 } : undefined;
     const unrecovered = this.#recorders
       .filter(({ partitionSet }) => !this.#recovered.has(partitionSet))
-      .map(({ partitionSet }) => `${partitionSet}: no write was acknowledged within ${RECOVERY_MS} ms of healing`);
+      .map(
+        ({ partitionSet }) =>
+          `${partitionSet}: no write was acknowledged within ${this.#recoveryMs} ms of healing`,
+      );
     const up = this.#regions.every((region) =>
       this.#recorders.every(({ partitionSet }) => region.partition(partitionSet) !== undefined),
     );
@@ -297,11 +331,18 @@ export class Scene {
       partitionOptions: (region, partitionSet) => this.#partitionOptions(region, partitionSet),
       configurationOf: (partitionSet) => this.#configurationOf(partitionSet),
       clusterOptions: (process) => this.#clusterOptions(process),
-      connect: (process) => this.#connections.start(process, this.#regions.map((region) => region.process)),
+      connect: (process) =>
+        this.#connections.start(
+          process,
+          this.#regions.map((region) => region.process),
+        ),
       sendTo: (from, to, message) => this.#connections.send(from, this.#processOf(to), message),
       canSendTo: (from, to) => this.#connections.canSend(from, this.#processOf(to)),
       sendHint: (from, partitionSet, hint) => {
-        for (const { process, ...other } of this.#regions.map((region) => ({ region, process: region.process })))
+        for (const { process, ...other } of this.#regions.map((region) => ({
+          region,
+          process: region.process,
+        })))
           if (process !== from)
             this.world.send(from, process, () => other.region.agents?.onHint(partitionSet, hint));
       },
@@ -385,7 +426,7 @@ export class Scene {
       ask: (from, region, partitionSet, timeoutMs, work) =>
         this.#ask(from, region, partitionSet, timeoutMs, work),
       onAcknowledged: (partitionSet) => {
-        const isInTime = this.world.now <= this.#healedAt + RECOVERY_MS;
+        const isInTime = this.world.now <= this.#healedAt + this.#recoveryMs;
         if (this.#stage === 'recover' && isInTime) this.#recovered.add(partitionSet);
       },
       count: this.#count,

@@ -4,7 +4,15 @@
  * counts for every phase that it sees.
  */
 import { assert, unreachable } from '../../protocol/index.ts';
-import { cutting, duplicating, type Link, losing, type Random, straggling, type WhenLink } from '../core/index.ts';
+import {
+  cutting,
+  duplicating,
+  type Link,
+  losing,
+  type Random,
+  straggling,
+  type WhenLink,
+} from '../core/index.ts';
 import type { SimProcess } from '../process.ts';
 import type { ScheduledFault } from '../seeded-run.ts';
 import type { World } from '../world.ts';
@@ -24,7 +32,7 @@ export interface Ground {
   readonly clients: ReadonlySet<number>;
   /** When all faults are over. */
   readonly untilMs: number;
-  count(what: string, times?: number): void;
+  readonly count: (what: string, times?: number) => void;
 }
 
 interface Active {
@@ -141,7 +149,9 @@ export class Weather {
       case 'slow disk':
         return this.#each(fault, ({ name }) => void this.#slow.set(name, fault.strength));
       case 'disk full':
-        return this.#each(fault, (process) => this.#region(process)?.store.fail(new Error('The disk is full.')));
+        return this.#each(fault, (process) =>
+          this.#region(process)?.store.fail(new Error('The disk is full.')),
+        );
       case 'damage':
         return this.#each(fault, (process) => this.#damage(this.#region(process)!, fault.strength));
       case 'clock jump':
@@ -248,7 +258,9 @@ export class Weather {
     const { regions, recorders, count } = this.#ground;
     const { partitionSet } = recorders[Math.min(recorders.length - 1, fault.strength)]!;
     const [target] = this.#processes(fault);
-    const via = regions.find((region) => region.agentOf(partitionSet) !== undefined && !region.process.isPaused);
+    const via = regions.find(
+      (region) => region.agentOf(partitionSet) !== undefined && !region.process.isPaused,
+    );
     if (target === undefined || via === undefined) return;
     via.process.inside(() => {
       const by = { id: via.process.randomId(), who: 'operator' };

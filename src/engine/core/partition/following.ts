@@ -15,6 +15,7 @@ import type { RegionName } from './forwarder.ts';
 import {
   type Entries,
   type Grant,
+  higherMarks,
   type Marks,
   NO_MARKS,
   type PartitionMessage,
@@ -214,7 +215,7 @@ export class Following {
     }
     const fresh = entries.filter(({ lsn }) => lsn > this.#received);
     if (fresh.length > 0) this.#take(fresh);
-    this.#marks = marks;
+    this.#marks = higherMarks(this.#marks, marks);
     const gclsn = Math.min(marks.gclsn, this.#received);
     if (gclsn > this.#store.notes.gclsn) this.#store.note({ gclsn });
     this.#port.advanced(fresh);
@@ -246,6 +247,7 @@ export class Following {
       durable: this.#durable,
       received: this.#received,
       gclsn: this.#store.notes.gclsn,
+      safe: this.#marks.safe,
       ...how,
     });
   }

@@ -47,8 +47,9 @@ interface Session {
   /** Behind this something was missing, and has been sent again. */
   gap: number;
   durable: number;
-  /** What the reader knows to be committed. */
+  /** What the reader knows to be committed, and to be safe. */
   gclsn: number;
+  safe: number;
   told: Marks;
   toldAt: number;
   bytesUnderWay: number;
@@ -96,6 +97,7 @@ export class Forwarder {
       gap: -1,
       durable: 0,
       gclsn: 0,
+      safe: 0,
       told: NEVER_TOLD,
       toldAt: now,
       bytesUnderWay: 0,
@@ -136,11 +138,12 @@ export class Forwarder {
   }
 
   /** True if something got on disk there. */
-  onAck(from: RegionName, { session: id, durable, received, gclsn, gap }: Ack, now: number): boolean {
+  onAck(from: RegionName, { session: id, durable, received, gclsn, safe, gap }: Ack, now: number): boolean {
     const session = this.#known(from, id);
     if (session === undefined || !session.isStreaming) return false;
     session.received = Math.max(session.received, received);
     session.gclsn = Math.max(session.gclsn, gclsn);
+    session.safe = Math.max(session.safe, safe);
     // Everything that was under way behind the gap says so; it is sent again once.
     if (gap === true && session.gap !== session.received) {
       session.gap = session.received;
@@ -315,8 +318,8 @@ export class Forwarder {
 }
 
 /** It has not said that it knows what it was told to be committed: that may have been lost. */
-function isUntold({ isStreaming, told, gclsn }: Session): boolean {
-  return isStreaming && told.gclsn > gclsn;
+function isUntold({ isStreaming, told, gclsn, safe }: Session): boolean {
+  return isStreaming && (told.gclsn > gclsn || told.safe > safe);
 }
 
 function sameMarks(a: Marks, b: Marks): boolean {

@@ -27,6 +27,15 @@ export interface Marks {
 
 export const NO_MARKS: Marks = { gclsn: 0, safe: 0, everywhere: 0 };
 
+/** Marks only rise: an older message that was overtaken does not take anything back. */
+export function higherMarks(a: Marks, b: Marks): Marks {
+  return {
+    gclsn: Math.max(a.gclsn, b.gclsn),
+    safe: Math.max(a.safe, b.safe),
+    everywhere: Math.max(a.everywhere, b.everywhere),
+  };
+}
+
 interface Said {
   readonly gcn: number;
 }
@@ -72,8 +81,9 @@ export interface Ack extends InSession {
   readonly durable: number;
   /** Taken, on its way to disk. */
   readonly received: number;
-  /** What the reader knows to be committed. */
+  /** What the reader knows to be committed, and to be safe. */
   readonly gclsn: number;
+  readonly safe: number;
   /** Something is missing behind `received`: send from there. */
   readonly gap?: true;
 }

@@ -62,6 +62,7 @@ export class Reign {
   #consistency: Consistency;
   #durable: number;
   #safe = 0;
+  #everywhere = 0;
   #waiting: (WaitingWrite & { readonly lsn: number })[] = [];
   #samples: Sample[] = [];
   #lookedAt = 0;
@@ -110,9 +111,7 @@ export class Reign {
   }
 
   get marks(): Marks {
-    const { others } = this.#options;
-    const everywhere = Math.min(this.#durable, ...others.map((region) => this.forwarder.durableAt(region)));
-    return { gclsn: this.#store.notes.gclsn, safe: this.#safe, everywhere };
+    return { gclsn: this.#store.notes.gclsn, safe: this.#safe, everywhere: this.#everywhere };
   }
 
   /** Takes an entry of this epoch that follows the tail. */
@@ -138,6 +137,10 @@ export class Reign {
         .filter((region) => region !== this.#options.region)
         .map((region) => this.forwarder.durableAt(region)),
     );
+    const { others } = this.#options;
+    const everywhere = Math.min(this.#durable, ...others.map((region) => this.forwarder.durableAt(region)));
+    // A region that went away still has what it had.
+    this.#everywhere = Math.max(this.#everywhere, everywhere);
     const isSafer = safe > this.#safe;
     this.#safe = Math.max(this.#safe, safe);
     const committed = this.#consistency.level === 'Strong' ? safe : this.#durable;

@@ -177,7 +177,10 @@ export class Requests {
     }
     if (expired.length === 0) return 0;
     const changes = expired.map(({ epk, id, partitionKey, createdLsn, lsn }) => ({
-      ...{ epk, id, partitionKey, createdLsn },
+      epk,
+      id,
+      partitionKey,
+      createdLsn,
       previous: lsn,
     }));
     const entry: Entry = { epoch: reign.epoch, lsn: store.tail.lsn + 1, at, statuses: [], changes };

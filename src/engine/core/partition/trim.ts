@@ -27,8 +27,9 @@ export function trimTo(partition: PartitionStateMachine, policy: TrimPolicy): nu
   const byAge = lsnAtTime(partition, port.wallClock() - policy.keepMs);
   const unneeded = Math.min(Math.max(bySize, byAge), marks.everywhere);
   const lsn = Math.max(unneeded, lsnAtBytes(partition, policy.hardBytes));
-  // The last entry stays: it says in which epoch the log ends.
-  const allowed = Math.min(lsn, marks.gclsn, store.tail.lsn - 1);
+  // What only this region has could be lost in a failover, and has to be listed then. The last entry says in which epoch the
+  // log ends.
+  const allowed = Math.min(lsn, marks.gclsn, marks.safe, store.tail.lsn - 1);
   return allowed >= store.base ? allowed : 0;
 }
 
