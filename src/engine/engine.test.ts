@@ -1,4 +1,5 @@
 /** The engine keeps the contract of a driver. */
+import { describe, expect, test } from 'vitest';
 import {
   CONFORMANCE_REGIONS,
   driverConformance,
@@ -25,3 +26,15 @@ function underTest(): PartitionSetUnderTest {
 }
 
 driverConformance('of the engine', underTest, { settleMs: 150 });
+
+describe('a container', () => {
+  test.each([[[]], [['/a', '/b']], [['a']], [['']]])(
+    'with the partition key %j is refused',
+    (partitionKeyPaths) => {
+      const options = { settings: { partitionKeyPaths } };
+      expect(() => new EngineSet({ regions: ['west'], options })).toThrow(
+        expect.objectContaining({ code: 'PARTITION_KEY_INVALID' }),
+      );
+    },
+  );
+});

@@ -5,7 +5,13 @@
  */
 import { SuspensionWatch, WakeQueue } from '../failover/index.ts';
 import type { Host, Timer } from '../protocol/index.ts';
-import type { PartitionEvent, PartitionMessage, PartitionStore, RegionName } from './core/index.ts';
+import {
+  parsePath,
+  type PartitionEvent,
+  type PartitionMessage,
+  type PartitionStore,
+  type RegionName,
+} from './core/index.ts';
 import { EnginePartition, type EnginePartitionOptions, type PartitionNode } from './engine-partition.ts';
 import { EngineError } from './errors.ts';
 
@@ -87,7 +93,13 @@ export class Engine {
 
   /** A copy of a partition-set, as its disk has it. Its failover agent starts it. */
   open(options: EnginePartitionOptions): EnginePartition {
-    const { partitionSet } = options;
+    const { partitionSet, settings } = options;
+    const [path, ...more] = settings.partitionKeyPaths;
+    if (path === undefined || more.length > 0 || parsePath(path) === undefined)
+      throw new EngineError(
+        'PARTITION_KEY_INVALID',
+        `A container has one partition key path, like /customer; not ${JSON.stringify(settings.partitionKeyPaths)}.`,
+      );
     const store = this.#options.disk.partition(partitionSet);
     const partition = new EnginePartition(options, store, this.#node);
     this.#partitions.set(partitionSet, partition);

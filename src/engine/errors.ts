@@ -1,6 +1,7 @@
 /** Errors of the engine that people see. */
 export const ENGINE_ERRORS = {
   NOT_STARTED: 'the partition has not been started in this process',
+  PARTITION_KEY_INVALID: 'the partition key of the container cannot be used',
   UNKNOWN_PARTITION_SET: 'this node has no copy of the partition-set',
   BACKUP_EXISTS: 'the directory for a backup is not empty',
   BACKUP_INVALID: 'the directory holds no backup that can be understood',

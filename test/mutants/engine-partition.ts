@@ -135,7 +135,7 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     file: `${PARTITION}/trim.ts`,
     find: 'Math.min(lsn, marks.gclsn, marks.safe, store.tail.lsn - 1)',
     replace: 'Math.min(lsn, marks.gclsn, store.tail.lsn - 1)',
-    tests: [`${PARTITION}/trim.test.ts`],
+    tests: [`${PARTITION}/rules.test.ts`],
     simulated: true,
     level: 'Session',
   },

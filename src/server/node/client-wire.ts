@@ -1,17 +1,18 @@
 /** What clients ask of a node and what it answers, as bytes. Bodies of documents travel as they are. */
-import type {
-  Conditions,
-  Operation,
-  OperationResult,
-  PartitionKey,
-  PatchStep,
-  Position,
-  ReadAnswer,
-  ReadLevel,
-  RefusalCode,
-  Version,
-  WriteAnswer,
-  WriteRequest,
+import {
+  type Conditions,
+  type Operation,
+  type OperationResult,
+  type PartitionKey,
+  type PatchStep,
+  type Position,
+  type ReadAnswer,
+  type ReadLevel,
+  type RefusalCode,
+  type Version,
+  type WriteAnswer,
+  type WriteRequest,
+  READ_LEVELS,
 } from '../../engine/index.ts';
 import type { Payload } from '../rpc/index.ts';
 import { malformed, packed, unpacked } from './packing.ts';
@@ -34,13 +35,6 @@ export interface NodeRead {
 }
 
 const OPERATIONS = ['create', 'upsert', 'replace', 'patch', 'delete', 'read'] as const;
-const LEVELS: readonly ReadLevel[] = [
-  'Strong',
-  'BoundedStaleness',
-  'Session',
-  'ConsistentPrefix',
-  'Eventual',
-];
 
 export function encodeWrite({ partitionSet, timeoutMs, request }: NodeWrite): Payload {
   const { partitionKey, operations, operation } = request;
@@ -159,12 +153,20 @@ function positionIn(epoch: unknown, lsn: unknown): Position {
 
 export function encodeRead({ partitionSet, timeoutMs, partitionKey, id, level, session }: NodeRead): Payload {
   const { epoch = null, lsn = null } = session ?? {};
-  return packed([partitionSet, timeoutMs, partsOut(partitionKey), id, LEVELS.indexOf(level), epoch, lsn]);
+  return packed([
+    partitionSet,
+    timeoutMs,
+    partsOut(partitionKey),
+    id,
+    READ_LEVELS.indexOf(level),
+    epoch,
+    lsn,
+  ]);
 }
 
 export function decodeRead(payload: Buffer): NodeRead {
   const [partitionSet, timeoutMs, key, id, number, epoch, lsn] = unpacked(payload).header;
-  const level = LEVELS[number as number];
+  const level = READ_LEVELS[number as number];
   if (typeof partitionSet !== 'string' || typeof timeoutMs !== 'number' || typeof id !== 'string')
     throw malformed();
   if (level === undefined) throw malformed();

@@ -9,6 +9,7 @@ export const REFUSALS = {
   TOO_MANY_REQUESTS: 'Too many requests are under way in this partition.',
   DISK_FULL: 'The disk of this partition takes no more writes.',
   DAMAGED: 'The document is damaged on this disk and is being fetched from another region.',
+  LEVEL_TOO_STRONG: 'The account has a weaker consistency level than the request asks for.',
   SESSION_AHEAD: 'This copy has not got as far as the session yet.',
   SESSION_UNDONE: 'What the session saw was undone by a failover.',
   FEED_UNDONE: 'What the feed was read up to was undone by a failover.',
@@ -40,7 +41,13 @@ export type WriteAnswer =
   | Unknown;
 
 /** As in Azure Cosmos DB, from the strongest to the weakest. */
-export type ReadLevel = 'Strong' | 'BoundedStaleness' | 'Session' | 'ConsistentPrefix' | 'Eventual';
+export const READ_LEVELS = ['Strong', 'BoundedStaleness', 'Session', 'ConsistentPrefix', 'Eventual'] as const;
+export type ReadLevel = (typeof READ_LEVELS)[number];
+
+/** A request may ask for a weaker level than the account has, never for a stronger one: its writes were not made for that. */
+export function isStronger(level: ReadLevel, than: ReadLevel): boolean {
+  return READ_LEVELS.indexOf(level) < READ_LEVELS.indexOf(than);
+}
 
 export type ReadAnswer =
   | {

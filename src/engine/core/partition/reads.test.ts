@@ -409,3 +409,16 @@ describe('a batch', () => {
     expect(['x', 'y'].map((id) => shown(scene.read('b', id, 'Eventual')))).toEqual([1, 1]);
   });
 });
+
+test('a request may ask for a weaker level than the account has, not for a stronger one', () => {
+  for (const [at, account] of LEVELS.entries()) {
+    const staleness = { writes: 100, seconds: 60 };
+    const own = new PartitionScene({ regions: ['a'], consistency: { level: account, staleness } });
+    own.reign('a', 1);
+    own.put('a', 'x', 1);
+    own.settle();
+    const answers = LEVELS.map((level) => own.read('a', 'x', level).answer);
+    for (const answer of answers.slice(0, at)) expect(answer).toMatchObject({ code: 'LEVEL_TOO_STRONG' });
+    for (const answer of answers.slice(at)) expect(answer).toMatchObject({ outcome: 'done' });
+  }
+});

@@ -9,14 +9,15 @@
 import { evaluate, type Evaluation } from '../documents/evaluate.ts';
 import type { WriteRequest } from '../documents/request.ts';
 import { type DocumentKey, type Entry, gcnOf, type Position, type Version } from '../model.ts';
-import type {
-  ReadAnswer,
-  ReadRequest,
-  RefusalCode,
-  Refused,
-  ScanAnswer,
-  ScanRequest,
-  WriteAnswer,
+import {
+  isStronger,
+  type ReadAnswer,
+  type ReadRequest,
+  type RefusalCode,
+  type Refused,
+  type ScanAnswer,
+  type ScanRequest,
+  type WriteAnswer,
 } from './answers.ts';
 import type { PartitionStateMachine } from './partition.ts';
 import { contains } from './progress-table.ts';
@@ -249,6 +250,7 @@ export class Requests {
     session: Position | undefined,
     look: () => A | RefusalCode,
   ): A | Refused | RefusalCode {
+    if (isStronger(level, this.#partition.consistency.level)) return refused('LEVEL_TOO_STRONG');
     if (!this.#partition.isReadable) return refused('NOT_READY');
     const missing =
       level === 'Strong' || level === 'BoundedStaleness'
