@@ -42,6 +42,8 @@ export const CALM_MS = 5000;
 const RECOVERY_LEASES = 3;
 const RECOVERY_LEASES_WITHOUT_HINTS = 6;
 const REST_MS = 15_000;
+/** That copies become equal has no bound in time; what is not equal by now will never be. */
+const EVEN_MS = 60_000;
 /** By then every request has arrived that was sent before all was healed. */
 const STRAGGLERS_MS = 3500;
 const LAST_LOOK_MS = 15_000;
@@ -162,7 +164,7 @@ export class Scene {
     await this.#run(this.world.now + REST_MS, () => this.#clients.every(({ isResting }) => isResting));
     await this.#run(this.#healedAt + STRAGGLERS_MS, () => false);
     const isEven = (): boolean => this.#recorders.every((recorder) => this.#unevenOf(recorder) === undefined);
-    await this.#run(this.world.now + REST_MS, isEven);
+    await this.#run(this.world.now + EVEN_MS, isEven);
     for (const recorder of this.#recorders) {
       const uneven = this.#unevenOf(recorder);
       if (uneven !== undefined) this.#unhealed.push(uneven);
@@ -181,7 +183,9 @@ export class Scene {
     const behind = this.#regions.find((_, at) => cores[at]!.store.notes.gclsn < lsn);
     if (behind !== undefined) return `${partitionSet}: ${behind.name} does not know that ${lsn} is committed`;
     const feed = this.#feeds[this.#recorders.indexOf(recorder)]!;
-    if (feed.position.lsn < lsn) return `${partitionSet}: its feed ends at ${feed.position.lsn} of ${lsn}`;
+    // On a branch that was undone it has not come to the end, however long that is.
+    if (feed.position.lsn < lsn || feed.position.epoch !== cores[0]!.store.tail.epoch)
+      return `${partitionSet}: its feed ends at ${feed.position.epoch}:${feed.position.lsn} of ${tails[0]}`;
     return undefined;
   }
 

@@ -83,7 +83,9 @@ export class Agenda {
       { at: this.heartbeatAt, why: 'heartbeat' },
       { at: this.#soonAt, why: 'soon' },
     ];
-    if (state.phase !== 'Steady') dues.push({ at: floor, why: 'poll' });
+    if (state.phase !== 'Steady' && !this.#isReading) {
+      dues.push({ at: Math.max(floor, this.#lastReadAt + pollMs(state)), why: 'poll' });
+    }
     if (state.phase === 'Ungraceful') {
       const settledAt = watch.stepAt + settleMs(state);
       if (settledAt > this.#lastUpdateAt) dues.push({ at: settledAt, why: 'settled' });

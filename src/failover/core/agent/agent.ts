@@ -23,6 +23,7 @@ import {
   type RegionReport,
   type Refusal,
   renews,
+  sameProgress,
   type Verdict,
   type WriterReport,
 } from '../machine/index.ts';
@@ -30,7 +31,7 @@ import { Agenda, type Due, earlier, pollMs, retryMs } from './agenda.ts';
 import { type DriverStatus, type Role, sameRole } from './driver.ts';
 import { type Asker, unansweredMs, WriterDuties } from './duties.ts';
 import type { Hint } from './hints.ts';
-import { doneOf, type Try, type Update } from './update.ts';
+import { doneOf, isOlder, type Try, type Update } from './update.ts';
 import { Watch } from './watch.ts';
 
 export interface AgentPort {
@@ -121,7 +122,7 @@ export class AgentStateMachine {
     const { at, why } = this.#nextDue();
     if (at > now) return;
     if (why === 'duties') this.#settleRole(now);
-    else if (why === 'overdue') this.#startRead(now);
+    else if (why === 'overdue' || (why === 'poll' && this.#hasSaidAll())) this.#startRead(now);
     else if (why !== 'lease') this.#startUpdate(now, why === 'heartbeat');
   }
 
@@ -272,6 +273,19 @@ export class AgentStateMachine {
     const lease: Due = { at: this.#leaseUntil === -Infinity ? Infinity : this.#leaseUntil, why: 'lease' };
     const duties: Due = { at: this.#duties?.nextAt ?? Infinity, why: 'duties' };
     return [lease, duties].reduce(earlier, due ?? { at: Infinity, why: 'soon' });
+  }
+
+  /**
+   * While a writer is being elected and this region has reported, it has nothing to add: it looks whether something has
+   * happened, and leaves the register to those who have something to say.
+   */
+  #hasSaidAll(): boolean {
+    const state = this.#state;
+    const own = state?.regions[this.#options.region];
+    if (state?.phase !== 'Ungraceful' || own?.report === undefined || this.#status === undefined)
+      return false;
+    const isCurrent = own.incarnation === this.#options.incarnation && !this.#isStopping;
+    return isCurrent && sameProgress(own.report.progress, this.#status.progress);
   }
 
   /** What this region has to say cannot wait for its next heartbeat. */
@@ -480,12 +494,4 @@ export class AgentStateMachine {
     this.#dropLease();
     this.#port.event({ event: 'stopped' });
   }
-}
-
-function isOlder(state: FailoverState, known: FailoverState): boolean {
-  if (state.gcn !== known.gcn) return state.gcn < known.gcn;
-  if (state.step !== known.step) return state.step < known.step;
-  return Object.keys(known.regions).some(
-    (name) => (state.regions[name]?.beat ?? Infinity) < known.regions[name]!.beat,
-  );
 }

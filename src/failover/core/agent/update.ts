@@ -1,4 +1,6 @@
 /** One update while it is under way: what each run of its editor would have done. */
+import type { FailoverState } from '../machine/index.ts';
+
 export interface Update {
   readonly startedAt: number;
   readonly scheduled: boolean;
@@ -18,4 +20,13 @@ export function doneOf({ tries }: Update, beat: number | undefined): Try | undef
   const possible = tries.filter((one) => one.beat === beat);
   const last = possible.at(-1);
   return last && { ...last, isRenewal: possible.every(({ isRenewal }) => isRenewal) };
+}
+
+/** Answers may overtake each other: a state that is older than one that was seen is no news. */
+export function isOlder(state: FailoverState, known: FailoverState): boolean {
+  if (state.gcn !== known.gcn) return state.gcn < known.gcn;
+  if (state.step !== known.step) return state.step < known.step;
+  return Object.keys(known.regions).some(
+    (name) => (state.regions[name]?.beat ?? Infinity) < known.regions[name]!.beat,
+  );
 }
