@@ -1,6 +1,7 @@
 /**
  * How far the log may be trimmed. What a region that is behind needs, and what an undo could need, stays; a limit that the
  * user set goes before the first of these, never before the second, and a region that comes too late then copies everything.
+ * (At the levels below bounded staleness the two are the same: a region that stays away has to be removed.)
  */
 import type { PartitionStateMachine } from './partition.ts';
 
@@ -27,10 +28,19 @@ export function trimTo(partition: PartitionStateMachine, policy: TrimPolicy): nu
   const byAge = lsnAtTime(partition, port.wallClock() - policy.keepMs);
   const unneeded = Math.min(Math.max(bySize, byAge), marks.everywhere);
   const lsn = Math.max(unneeded, lsnAtBytes(partition, policy.hardBytes));
-  // What only this region has could be lost in a failover, and has to be listed then. The last entry says in which epoch the
-  // log ends.
-  const allowed = Math.min(lsn, marks.gclsn, marks.safe, store.tail.lsn - 1);
+  // The last entry says in which epoch the log ends.
+  const allowed = Math.min(lsn, settledTo(partition), store.tail.lsn - 1);
   return allowed >= store.base ? allowed : 0;
+}
+
+/**
+ * Up to where nothing can be undone any more. Below that, what a failover loses could not be listed. At Strong and bounded
+ * staleness only regions of the lease set are elected; at weaker levels any region may be, also one that has been away for long.
+ */
+function settledTo({ marks, consistency }: PartitionStateMachine): number {
+  const { level } = consistency;
+  const isByLeaseSet = level === 'Strong' || level === 'BoundedStaleness';
+  return isByLeaseSet ? Math.min(marks.gclsn, marks.safe) : Math.min(marks.gclsn, marks.everywhere);
 }
 
 /** About where the log behind it has so many bytes. */
