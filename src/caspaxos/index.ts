@@ -9,6 +9,7 @@ export type { AcceptorStatus } from './membership.ts';
 export { NODE_HOST } from './node-host.ts';
 export { openAcceptor } from './open-acceptor.ts';
 export * from './outcomes.ts';
+export { isRunning, type ProcessName, thisProcess } from './process-name.ts';
 export { DiskAcceptor, type DiskAcceptorOptions } from './service/disk-acceptor.ts';
 export { Journal, type JournalOptions, type JournalRecord } from './service/journal.ts';
 export { AcceptorServer, type AcceptorServerOptions, refuseToListenOpenly } from './service/server.ts';

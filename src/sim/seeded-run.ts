@@ -42,3 +42,27 @@ export interface SeededSimulation {
   /** The same seed and schedule give the same run. Without a schedule, the seed's own is used. */
   run(seed: number, schedule?: readonly ScheduledFault[]): Promise<SeededRun>;
 }
+
+/** A scene that is set: it is played once. */
+export interface Scene {
+  readonly world: { readonly trace: { digest(): string }; readonly events: number; readonly now: number };
+  readonly counts: ReadonlyMap<string, number>;
+  play(): Promise<SimulationFailure | undefined>;
+}
+
+/** Plays it, and keeps what there is to say of it. */
+export async function recordOf(
+  scene: Scene,
+  about: Pick<SeededRun, 'seed' | 'configuration' | 'schedule'>,
+): Promise<SeededRun> {
+  const failure = await scene.play();
+  const { world, counts } = scene;
+  return {
+    ...about,
+    trace: world.trace.digest(),
+    events: world.events,
+    virtualMs: world.now,
+    counts: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))),
+    ...(failure && { failure }),
+  };
+}

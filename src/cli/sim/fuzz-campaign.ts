@@ -1,7 +1,6 @@
 /** A campaign of whole-system seeds: for so many seeds or so many minutes, with a line that says how far it is. */
 import { availableParallelism } from 'node:os';
 import {
-  type CampaignOptions,
   type CampaignResult,
   runCampaign,
   SAME_RUN,
@@ -10,23 +9,13 @@ import {
   shrink,
 } from '../../sim/index.ts';
 import { type Progress, progressBar } from '../progress.ts';
-import { version } from '../version.ts';
 import { type FuzzSummary, fuzzJson, fuzzText, summaryOf } from './fuzz-report.ts';
-import { type Example, heading, type Used } from './registers-findings.ts';
+import type { SeedsOptions } from './registers-campaign.ts';
+import { type Example, heading, type Used, usedBy } from './registers-findings.ts';
 
-export interface FuzzCampaign {
-  readonly simulation: SeededSimulation;
-  readonly first: number;
-  readonly count: number;
+export interface FuzzCampaign extends SeedsOptions {
   /** Undefined: until all seeds are done. */
   readonly minutes: number | undefined;
-  /** Undefined: one for each core. */
-  readonly workers: number | undefined;
-  readonly twice: boolean;
-  readonly stopAtFirst: boolean;
-  readonly json: boolean;
-  /** For tests: threads know only the simulations that have a name. */
-  readonly startRunner?: NonNullable<CampaignOptions['startRunner']>;
 }
 
 const INTERRUPTED = 130;
@@ -34,13 +23,7 @@ const SHRINKING_RUNS = 60;
 
 export async function runFuzz(campaign: FuzzCampaign): Promise<void> {
   const { simulation, workers = availableParallelism(), twice, json } = campaign;
-  const used: Used = {
-    baton: version(),
-    node: process.version,
-    platform: `${process.platform} ${process.arch}`,
-    workers,
-    twice,
-  };
+  const used = usedBy(workers, twice);
   if (!json) process.stdout.write(headingOf(campaign, used));
   const startedAt = performance.now();
   const { result, isInterrupted } = await runAll({ ...campaign, workers });

@@ -11,8 +11,7 @@ import {
   shrink,
 } from '../../sim/index.ts';
 import { progressBar } from '../progress.ts';
-import { version } from '../version.ts';
-import { asJson, asText, type Example, heading, type Used } from './registers-findings.ts';
+import { asJson, asText, type Example, heading, usedBy } from './registers-findings.ts';
 
 export interface SeedsOptions {
   readonly simulation: SeededSimulation;
@@ -32,13 +31,7 @@ const SHRINKING_RUNS = 200;
 
 export async function runSeeds(options: SeedsOptions): Promise<void> {
   const { simulation, workers = availableParallelism(), twice, json } = options;
-  const used: Used = {
-    baton: version(),
-    node: process.version,
-    platform: `${process.platform} ${process.arch}`,
-    workers,
-    twice,
-  };
+  const used = usedBy(workers, twice);
   if (!json) process.stdout.write(heading(options, used));
   const startedAt = performance.now();
   const result = await runAll({ ...options, workers });

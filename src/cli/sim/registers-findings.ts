@@ -1,4 +1,5 @@
 /** What a campaign found, for people and as JSON: what it used, what happened, and how to see a failure again. */
+import { version } from '../version.ts';
 import {
   type CampaignOptions,
   type CampaignResult,
@@ -18,6 +19,11 @@ export interface Used {
   readonly platform: string;
   readonly workers: number;
   readonly twice: boolean;
+}
+
+export function usedBy(workers: number, twice: boolean): Used {
+  const platform = `${process.platform} ${process.arch}`;
+  return { baton: version(), node: process.version, platform, workers, twice };
 }
 
 /** The first failure in full: the run, and the least of its faults that still gives it. */

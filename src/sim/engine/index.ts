@@ -1,7 +1,7 @@
 /** The whole system under simulation: a seed in, a verdict out. */
 import { CONSISTENCY_LEVELS, type ConsistencyLevel } from '../../check/index.ts';
 import { Random } from '../core/index.ts';
-import type { ScheduledFault, SeededRun, SeededSimulation } from '../seeded-run.ts';
+import { recordOf, type ScheduledFault, type SeededRun, type SeededSimulation } from '../seeded-run.ts';
 import { describeConfiguration, drawConfiguration } from './configuration.ts';
 import { drawFaults, FUZZ_FAULTS } from './faults.ts';
 import { FUZZ_PHASES, meeting } from './phases.ts';
@@ -57,16 +57,5 @@ async function runSeed(
   const window = { fromMs: CALM_MS, untilMs: CALM_MS + configuration.chaosMs };
   const schedule = given ?? drawFaults(configuration, window, random);
   const scene = new Scene(seed, configuration, schedule, defect);
-  const failure = await scene.play();
-  const { world, counts } = scene;
-  return {
-    seed,
-    configuration: describeConfiguration(configuration),
-    schedule,
-    trace: world.trace.digest(),
-    events: world.events,
-    virtualMs: world.now,
-    counts: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))),
-    ...(failure && { failure }),
-  };
+  return recordOf(scene, { seed, configuration: describeConfiguration(configuration), schedule });
 }

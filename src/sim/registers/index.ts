@@ -1,6 +1,6 @@
 /** The CASPaxos library under simulation: a seed in, a verdict out. */
 import { Random } from '../core/index.ts';
-import type { ScheduledFault, SeededRun, SeededSimulation } from '../seeded-run.ts';
+import { recordOf, type ScheduledFault, type SeededRun, type SeededSimulation } from '../seeded-run.ts';
 import { describeConfiguration, drawConfiguration } from './configuration.ts';
 import { drawFaults, FAULT_NAMES, type FaultName } from './faults.ts';
 import { meeting, type Phase, PHASES } from './phases.ts';
@@ -63,16 +63,5 @@ async function runSeed(
   const window = { fromMs: CALM_MS, untilMs: CALM_MS + configuration.chaosMs };
   const schedule = given ?? drawFaults(configuration, window, random);
   const scene = new Scene(seed, configuration, schedule, defect);
-  const failure = await scene.play();
-  const { world, counts } = scene;
-  return {
-    seed,
-    configuration: describeConfiguration(configuration),
-    schedule,
-    trace: world.trace.digest(),
-    events: world.events,
-    virtualMs: world.now,
-    counts: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))),
-    ...(failure && { failure }),
-  };
+  return recordOf(scene, { seed, configuration: describeConfiguration(configuration), schedule });
 }
