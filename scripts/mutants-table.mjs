@@ -9,7 +9,7 @@ export function withArea(document, area, results) {
   const from = document.indexOf(begin);
   const to = document.indexOf(end);
   if (from < 0 || to < from) throw new Error(`docs/mutants.md has no part ${area.name}`);
-  return `${document.slice(0, from + begin.length)}\n${markdown(area, results)}${document.slice(to)}`;
+  return `${document.slice(0, from + begin.length)}\n\n${markdown(area, results)}\n${document.slice(to)}`;
 }
 
 function markdown({ title, rules, maxSeeds }, results) {

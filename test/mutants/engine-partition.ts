@@ -1,5 +1,5 @@
 /** Defects of one copy of a partition-set: its log and its undo, what it acknowledges, commits and shows. */
-import type { Mutant } from './mutant.ts';
+import { type Mutant, unmet } from './mutant.ts';
 
 const PARTITION = 'src/engine/core/partition';
 
@@ -83,7 +83,7 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     find: 'this.#whenCommitted(reign, found.sawLsn, ',
     replace: 'this.#whenCommitted(reign, 0, ',
     tests: [`${PARTITION}/writes.test.ts`],
-    simulated: true,
+    simulated: 'the clients of the simulation conclude nothing from a refusal',
   },
   {
     id: 'session-compares-bare-lsns',
@@ -133,11 +133,10 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     rule: 0,
     what: 'beyond its limit the log is trimmed although a failover could undo it',
     file: `${PARTITION}/trim.ts`,
-    find: 'Math.min(lsn, marks.gclsn, marks.safe, store.tail.lsn - 1)',
+    find: 'Math.min(lsn, settledTo(partition), store.tail.lsn - 1)',
     replace: 'Math.min(lsn, marks.gclsn, store.tail.lsn - 1)',
     tests: [`${PARTITION}/rules.test.ts`],
-    simulated: true,
-    level: 'Session',
+    simulated: unmet(87, 'a log beyond its limit in a region that nobody follows, and a failover'),
   },
   {
     id: 'checksum-not-looked-at',
@@ -167,7 +166,7 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     find: 'if (session?.id === id) return session;',
     replace: 'if (session !== undefined) return session;',
     tests: [`${PARTITION}/following.test.ts`, `${PARTITION}/forwarder.test.ts`],
-    simulated: true,
+    simulated: unmet(100, 'an acknowledgement that comes after its reader has undone what it acknowledges'),
   },
   {
     id: 'welcome-of-a-predecessor-counted',
@@ -177,7 +176,10 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     find: 'if (epoch !== this.#epoch || base !== session.base) {',
     replace: 'if (base !== session.base) {',
     tests: [`${PARTITION}/following.test.ts`],
-    simulated: true,
+    simulated: unmet(
+      100,
+      'a writer that restarts between a welcome and its answer, with entries that only that reader has',
+    ),
   },
   {
     id: 'undo-to-the-own-gclsn',
@@ -207,7 +209,7 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     find: '    if (!contains({ table: notes.table, tail }, this.#durable)) this.#durable = tail;\n',
     replace: '',
     tests: [`${PARTITION}/following.test.ts`, `${PARTITION}/reign.test.ts`],
-    simulated: true,
+    simulated: unmet(60, 'a report between an undo and its sync, and then the death of the writer'),
   },
   {
     id: 'undo-not-on-disk',
@@ -217,7 +219,7 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     find: '    this.#store.sync((error) => {\n      if (this.#stage',
     replace: '    [undefined].forEach((error?: Error) => {\n      if (this.#stage',
     tests: [`${PARTITION}/following.test.ts`],
-    simulated: true,
+    simulated: unmet(60, 'a crash between an undo and its sync, and then an election'),
   },
   {
     id: 'undone-writes-not-kept',
@@ -238,7 +240,10 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     find: "return reign.isRecommitted ? undefined : 'NOT_READY';",
     replace: 'return undefined;',
     tests: [`${PARTITION}/reign.test.ts`],
-    simulated: true,
+    simulated: unmet(
+      236,
+      'a strong read between a takeover and the next commit, of what the next writer lacks',
+    ),
   },
   {
     id: 'grants-before-all-is-committed-again',
@@ -248,7 +253,10 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     find: 'session) && reign.isRecommitted && this',
     replace: 'session) && this',
     tests: [`${PARTITION}/reign.test.ts`, `${PARTITION}/reads.test.ts`],
-    simulated: true,
+    simulated: unmet(
+      60,
+      'a strong read between a takeover and the next commit, of what the next writer lacks',
+    ),
   },
   {
     id: 'fence-answered-before-it-is-on-disk',
@@ -258,7 +266,10 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     find: '      this.#onDurable(tail, error);\n      done(error);\n    });',
     replace: '      this.#onDurable(tail, error);\n    });\n    done(undefined);',
     tests: [`${PARTITION}/following.test.ts`, `${PARTITION}/writes.test.ts`],
-    simulated: true,
+    simulated: unmet(
+      300,
+      'a crash before the sync, and then a writer of the older GCN that comes before the state is read',
+    ),
   },
   {
     id: 'rights-outlive-the-fence',
@@ -288,7 +299,7 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     find: 'asked.at + ms);',
     replace: 'this.#port.now() + ms);',
     tests: [`${PARTITION}/reads.test.ts`],
-    simulated: true,
+    simulated: unmet(60, 'a reader that is removed and cut off while the answer is under way'),
   },
   {
     id: 'returned-write-stays-lost',
@@ -298,6 +309,6 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     find: 'if (this.#openUndone.size > 0) for (const entry of entries) this.#close(entry);',
     replace: 'void entries;',
     tests: [`${PARTITION}/following.test.ts`],
-    simulated: true,
+    simulated: unmet(60, 'an old writer that is elected again with what a reader has undone'),
   },
 ];

@@ -1,5 +1,5 @@
 /** Defects of who may write and read strongly: leases, grants, the commit set, the lease set, elections. */
-import type { Mutant } from './mutant.ts';
+import { type Mutant, unmet } from './mutant.ts';
 
 const AGENT = 'src/failover/core/agent';
 const MACHINE = 'src/failover/core/machine';
@@ -13,7 +13,10 @@ export const RIGHTS_MUTANTS: readonly Mutant[] = [
     find: 'this.#renew(update.startedAt, state);',
     replace: 'this.#renew(now, state);',
     tests: [`${AGENT}/agent.test.ts`],
-    simulated: true,
+    simulated: unmet(
+      100,
+      'an update whose answer is long under way after an observer has learned of its beat',
+    ),
   },
   {
     id: 'writes-without-a-lease',
@@ -23,6 +26,17 @@ export const RIGHTS_MUTANTS: readonly Mutant[] = [
     find: "if (reign === undefined || !reign.role.accepts || !port.mayWrite()) done(refused('NOT_WRITER'));",
     replace: "if (reign === undefined || !reign.role.accepts) done(refused('NOT_WRITER'));",
     tests: ['src/engine/core/partition/writes.test.ts'],
+    simulated:
+      'who has fenced itself does not acknowledge such a write; at weaker levels it is listed when it is undone',
+  },
+  {
+    id: 'strong-reads-without-a-lease',
+    rule: 3,
+    what: 'the writer shows strongly although its lease is over',
+    file: 'src/engine/core/partition/requests.ts',
+    find: "      if (!port.mayWrite()) return refused('NOT_READY');\n",
+    replace: '',
+    tests: ['src/engine/core/partition/reads.test.ts'],
     simulated: true,
   },
   {
@@ -53,7 +67,7 @@ export const RIGHTS_MUTANTS: readonly Mutant[] = [
     find: 'gcn: Math.max(1, this.#fenced),',
     replace: 'gcn: found.gcn,',
     tests: [`${AGENT}/rules.test.ts`],
-    simulated: true,
+    simulated: unmet(60, 'an update that meets a raised GCN, and a fence that comes after the election'),
   },
   {
     id: 'reports-survive-the-raise',
@@ -83,7 +97,10 @@ export const RIGHTS_MUTANTS: readonly Mutant[] = [
     find: 'const reporters = namesOf(state).filter((name) => isEligible(state, name));',
     replace: 'const reporters = namesOf(state).filter((name) => currentReport(state, name) !== undefined);',
     tests: [`${MACHINE}/election.test.ts`],
-    simulated: true,
+    simulated: unmet(
+      60,
+      'an outsider that reports to an election, and then the death of all members before it has caught up',
+    ),
   },
   {
     id: 'priority-before-progress',
@@ -106,7 +123,7 @@ export const RIGHTS_MUTANTS: readonly Mutant[] = [
     find: 'const all = waitFor !== undefined || isRestart;',
     replace: 'const all = waitFor !== undefined;',
     tests: [`${AGENT}/duties.test.ts`],
-    simulated: true,
+    simulated: unmet(60, 'a region that was removed and reads still, when the writer restarts'),
   },
   {
     id: 'grant-to-a-former-member',
@@ -116,7 +133,10 @@ export const RIGHTS_MUTANTS: readonly Mutant[] = [
     find: 'this.#commitSet.has(region) && state.leaseSet.includes(region);',
     replace: 'this.#commitSet.has(region);',
     tests: [`${AGENT}/rules.test.ts`],
-    simulated: true,
+    simulated: unmet(
+      60,
+      'a former member that asks again at the end of its grant, and is dropped from the commit set before the new one ends',
+    ),
   },
   {
     id: 'grant-longer-than-the-lease',
@@ -126,7 +146,10 @@ export const RIGHTS_MUTANTS: readonly Mutant[] = [
     find: 'Math.max(0, Math.min(state.leaseMs * GRANT_SHARE, leaseLeftMs))',
     replace: 'state.leaseMs * GRANT_SHARE',
     tests: [`${AGENT}/duties.test.ts`],
-    simulated: true,
+    simulated: unmet(
+      60,
+      'a writer that cannot renew and still grants, and a new one that commits before that grant is over',
+    ),
   },
   {
     id: 'member-before-it-is-durable',
@@ -136,7 +159,7 @@ export const RIGHTS_MUTANTS: readonly Mutant[] = [
     find: ' && this.#commitSet.has(name) && lsn >= floor)',
     replace: ' && this.#commitSet.has(name) && lsn >= 0 * floor)',
     tests: [`${AGENT}/duties.test.ts`],
-    simulated: true,
+    simulated: unmet(60, 'a region that is added while it is behind, and elected before it has caught up'),
   },
   {
     id: 'commit-set-shrinks-while-a-grant-runs',
@@ -146,6 +169,9 @@ export const RIGHTS_MUTANTS: readonly Mutant[] = [
     find: 'return now >= (grant?.endsAt ?? -Infinity);',
     replace: 'return true;',
     tests: [`${AGENT}/duties.test.ts`],
-    simulated: true,
+    simulated: unmet(
+      226,
+      'a strong read at a region that is cut off from the writer, in the last third of a lease',
+    ),
   },
 ];

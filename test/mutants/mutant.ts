@@ -34,7 +34,7 @@ export interface Area {
   readonly ways: number;
   /** As `simulationNamed` knows it, for a level of the simulation's if it has any. */
   readonly simulation: (level: Level | undefined) => string;
-  /** So many seeds may pass; each of them may take so long, on a machine that does other things besides. */
+  /** So many seeds may pass, and together they may take so long. */
   readonly maxSeeds: number;
   readonly maxSeconds: number;
   readonly mutants: readonly Mutant[];
@@ -46,6 +46,11 @@ export const COSTS_ONLY = 'it costs time and breaks nothing';
 /** The simulation could meet it, but so seldom that no seed of many hundreds did. A workload that does is welcome. */
 export function rare(what: string): string {
   return `rare, hundreds of seeds do not meet it: it takes ${what}`;
+}
+
+/** The same, where so many seeds were tried. */
+export function unmet(seeds: number, what: string): string {
+  return `none of ${seeds} seeds meets it: it takes ${what}`;
 }
 
 /** The file with the defect in it. */

@@ -38,7 +38,7 @@ describe.each(AREAS)('the mutants of $name', ({ name, mutants, mustBreak, ways, 
   test('are all in the published table, and no others, each as it is now', () => {
     const [, rest] = documents.split(`<!-- ${name}:begin -->`);
     const [table] = rest?.split(`<!-- ${name}:end -->`) ?? [''];
-    const row = /^\| (?<rule>\d+) \| `(?<id>[\w-]+)` \| (?<what>.*?) \| .* \| (?<seeds>[^|]*) \|$/gm;
+    const row = /^\| (?<rule>\d+) +\| `(?<id>[\w-]+)` +\| (?<what>.*?) +\| .* \| (?<seeds>[^|]*?) +\|$/gm;
     const published = [...table!.matchAll(row)].map(({ groups }) => groups!);
     const expected = mutants.map(({ id, rule, what, simulated, level }) => ({
       id,
