@@ -24,7 +24,7 @@ describe('a campaign of the whole system', () => {
   });
 
   test('with fresh seeds passes, for as long as it is given', async () => {
-    const { code, stdout } = await fuzz('--minutes', '0.3', '--fresh', '--json');
+    const { code, stdout } = await fuzz('--seeds', '3', '--minutes', '1', '--fresh', '--json');
     const result = JSON.parse(stdout) as Campaign & { readonly first: number; readonly failures: object };
     expect({ code, first: result.first, failures: result.failures }).toMatchObject({ code: 0, failures: [] });
     expect(result.seeds).toBeGreaterThan(0);
