@@ -7,7 +7,7 @@ import { run } from '../cli/run-cli.ts';
 
 const BENCH = fileURLToPath(new URL('../../build/bench/engine.js', import.meta.url));
 const CLIENT = fileURLToPath(new URL('../../build/bench/engine/client-process.js', import.meta.url));
-const QUICK = ['--seconds', '0.1', '--keys', '50'];
+const QUICK = ['--seconds', '0.1', '--keys', '50', '--catch-up', ''];
 
 function bench(...args: readonly string[]): ReturnType<typeof run> {
   return run(process.execPath, [BENCH, ...args]);
