@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../support/processes.ts';
+import { freePort } from 'baton/server';
 import { Servers } from '../support/servers.ts';
 import { openBaton } from './baton-client.ts';
 import type { NodeArgs } from './baton-node.ts';

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { findOnPath, Servers } from '../support/servers.ts';
-import { freePort } from '../support/processes.ts';
+import { freePort } from 'baton/server';
 import type { System, SystemKind } from './system.ts';
 
 const MEMBERS = ['a', 'b', 'c'] as const;

@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path';
 import { findOnPath, otherThanRoot, postgresFolders, Servers } from '../support/servers.ts';
-import { freePort } from '../support/processes.ts';
+import { freePort } from 'baton/server';
 import { PostgresConnection } from './postgres-connection.ts';
 import type { System, SystemKind } from './system.ts';
 

@@ -5,7 +5,8 @@ import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort, start, temporaryDirectory } from './processes.ts';
+import { freePort } from 'baton/server';
+import { start, temporaryDirectory } from './processes.ts';
 
 interface Cache {
   lostLeadership(key: string): void;

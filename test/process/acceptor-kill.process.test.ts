@@ -72,7 +72,7 @@ async function killWhileStarting(
   choose: Choose,
   startMs: number,
 ): Promise<boolean> {
-  acceptor.spawn();
+  await acceptor.spawn();
   await sleep(choose(Math.ceil(startMs)));
   const wasStarting = !acceptor.isReady;
   await acceptor.kill();

@@ -7,6 +7,7 @@ import {
   type ConnectionHandlers,
   dial,
   type DialOptions,
+  freePort,
   type Identity,
   Listener,
   type ListenOptions,
@@ -58,7 +59,7 @@ export async function listen(
   const refused: RpcError[] = [];
   const listener = await Listener.listen({
     host: NODE_HOST,
-    address: { host: '127.0.0.1', port: 0 },
+    address: { host: '127.0.0.1', port: await freePort() },
     self: identity('server'),
     onConnection: (connection) => {
       accepted.push(connection);

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../server/index.ts';
 
 const CLI = fileURLToPath(new URL('../main.js', import.meta.url));
 
@@ -34,7 +35,8 @@ export class LocalAcceptors {
 
   /** Starts acceptor `index` with the data it had, at the address it had. */
   async bringBack(index: number): Promise<void> {
-    const listen = this.urls[index] === undefined ? '127.0.0.1:0' : new URL(this.urls[index]).host;
+    const known = this.urls[index];
+    const listen = known === undefined ? `127.0.0.1:${await freePort()}` : new URL(known).host;
     const data = join(this.#directory, `acceptor-${index + 1}`);
     const args = ['acceptor', '--data', data, '--listen', listen, '--stop-with-parent'];
     const child = spawn(process.execPath, [CLI, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -7,7 +7,7 @@ import { NODE_HOST } from '../../caspaxos/index.ts';
 import { diskOf, nodeJson, NodeStore, type ReadAnswer, type WriteAnswer } from '../../engine/index.ts';
 import { configurationFor, PROFILES } from '../../failover/index.ts';
 import { type Address, type Connection, dial } from '../rpc/index.ts';
-import { freePort } from '../../../test/server/free-port.ts';
+import { freePort } from '../local/free-port.ts';
 import { decodeReadAnswer, decodeWriteAnswer, encodeRead, encodeWrite, METHODS } from './client-wire.ts';
 import { RegionNode } from './region-node.ts';
 

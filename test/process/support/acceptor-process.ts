@@ -1,6 +1,7 @@
 /** An acceptor service as a process of its own, and what a test does to it. Restarts keep the data and the port. */
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from 'baton/server';
 import { BATON, type Child, type Nursery } from './nursery.ts';
 
 export interface Exit {
@@ -54,7 +55,7 @@ export class AcceptorProcess {
 
   static async start(nursery: Nursery, name: string, program?: AcceptorProgram): Promise<AcceptorProcess> {
     const acceptor = new AcceptorProcess(nursery, name, program);
-    acceptor.spawn();
+    await acceptor.spawn();
     await acceptor.ready();
     return acceptor;
   }
@@ -78,8 +79,8 @@ export class AcceptorProcess {
   }
 
   /** Starts it and does not wait. */
-  spawn(): void {
-    const port = this.#url === undefined ? 0 : Number(new URL(this.#url).port);
+  async spawn(): Promise<void> {
+    const port = this.#url === undefined ? await freePort() : Number(new URL(this.#url).port);
     const { script, args, env } = this.#program;
     this.#life = this.#observe(this.#nursery.spawn(script, args(this.data, port), env));
   }
@@ -112,7 +113,7 @@ export class AcceptorProcess {
   }
 
   async restart(): Promise<void> {
-    this.spawn();
+    await this.spawn();
     await this.ready();
   }
 
