@@ -9,11 +9,13 @@ export default defineConfig({
     alias: {
       'baton/caspaxos': room('caspaxos'),
       'baton/check': room('check'),
+      'baton/client': room('client'),
       'baton/engine': room('engine'),
       'baton/failover': room('failover'),
       'baton/protocol': room('protocol'),
       'baton/server': room('server'),
       'baton/sim': room('sim'),
+      'baton/transport': room('transport'),
     },
   },
   test: {

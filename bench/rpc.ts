@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { NODE_HOST } from 'baton/caspaxos';
-import { type Connection, dial, type Identity, Listener } from 'baton/server';
+import { type Connection, dial, type Identity, Listener } from 'baton/transport';
 
 const { values: flags } = parseArgs({
   options: {

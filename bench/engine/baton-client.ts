@@ -1,7 +1,8 @@
 /** A client of the write region's node, over the transport of a cluster. The partition key is the id, as most containers have it. */
 import { randomUUID } from 'node:crypto';
 import { NODE_HOST } from 'baton/caspaxos';
-import { decodeReadAnswer, decodeWriteAnswer, dial, encodeRead, encodeWrite, METHODS } from 'baton/server';
+import { decodeReadAnswer, decodeWriteAnswer, encodeRead, encodeWrite, METHODS } from 'baton/client';
+import { dial } from 'baton/transport';
 import { PARTITION_SET } from './baton-set.ts';
 import type { OpenStore } from './system.ts';
 

@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NODE_HOST } from 'baton/caspaxos';
-import { decodeReadAnswer, dial, encodeRead, METHODS } from 'baton/server';
+import { decodeReadAnswer, encodeRead, METHODS } from 'baton/client';
+import { dial } from 'baton/transport';
 import { openBaton } from './baton-client.ts';
 import { Baton, type Region } from './baton.ts';
 import { PARTITION_SET } from './baton-set.ts';

@@ -57,6 +57,7 @@ describe('the check of imports', () => {
     ['a lower room, by the package', 'src/caspaxos/a.test.ts', 'baton/protocol'],
     ['its own core', 'src/caspaxos/stores/a.ts', '../core/index.ts'],
     ['a lower room from a core', 'src/caspaxos/core/a.ts', '../../protocol/index.ts'],
+    ['the core of a lower room from a core', 'src/failover/core/a.ts', '../../caspaxos/core/index.ts'],
     ['a test library in a test of a core', 'src/caspaxos/core/a.test.ts', 'vitest'],
     ['a helper of the tests in a test', 'src/caspaxos/a.test.ts', '../../test/support/not-run.ts'],
     ['Node outside the cores', 'src/caspaxos/a.ts', 'node:fs'],

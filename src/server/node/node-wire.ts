@@ -1,4 +1,5 @@
 /** What nodes send each other, as bytes: replication, pulses, and the agents' hints. Everything is one-way. */
+import { malformed, packed, unpacked } from '../../client/index.ts';
 import {
   decodeEntry,
   encodeEntry,
@@ -9,8 +10,7 @@ import {
   type Position,
 } from '../../engine/index.ts';
 import type { Hint } from '../../failover/index.ts';
-import type { Payload } from '../rpc/index.ts';
-import { malformed, packed, unpacked } from './packing.ts';
+import type { Payload } from '../../transport/index.ts';
 
 export type PeerMessage =
   | NodeMessage

@@ -5,7 +5,7 @@
  */
 import type { EngineLinks, NodeMessage, RegionName } from '../../engine/index.ts';
 import type { Host } from '../../protocol/index.ts';
-import { type Address, type Identity, type Payload, PeerLink, type RpcTls } from '../rpc/index.ts';
+import { type Address, type Identity, type Payload, PeerLink, type RpcTls } from '../../transport/index.ts';
 import { encodePeerMessage, type PeerMessage } from './node-wire.ts';
 
 export const PEER_CHANNEL = 1;

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { NODE_HOST } from '../../caspaxos/index.ts';
+import { decodeReadAnswer, decodeWriteAnswer, encodeRead, encodeWrite, METHODS } from '../../client/index.ts';
 import { diskOf, nodeJson, NodeStore, type ReadAnswer, type WriteAnswer } from '../../engine/index.ts';
 import { configurationFor, PROFILES } from '../../failover/index.ts';
-import { type Address, type Connection, dial } from '../rpc/index.ts';
+import { type Address, type Connection, dial } from '../../transport/index.ts';
 import { freePort } from '../local/free-port.ts';
-import { decodeReadAnswer, decodeWriteAnswer, encodeRead, encodeWrite, METHODS } from './client-wire.ts';
 import { RegionNode } from './region-node.ts';
 
 const REGIONS = ['west', 'east', 'north'] as const;

@@ -1,0 +1,251 @@
+/**
+ * Where connections come in. Of each caller the version, the cluster, the token and what the owner asks (`authorize`) are
+ * checked before anything else of it is read. Of the connections of one link only the latest is kept: when it is
+ * welcomed, nothing of an earlier one is delivered any more.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import type { Host } from '../protocol/index.ts';
+import { Connection, type ConnectionHandlers, leave } from './connection.ts';
+import type { Address } from './dial.ts';
+import { RpcError } from './errors.ts';
+import {
+  chooseVersion,
+  encodeRefusal,
+  encodeWelcome,
+  type Hello,
+  type Identity,
+  parseHello,
+} from './handshake.ts';
+import { type ConnectionLimits, DEFAULT_LIMITS } from './limits.ts';
+import { openSocket, type Opening, writeFirstFrame } from './opening.ts';
+import { certificateName, refuseOpenRpc, type RpcTls } from './tls.ts';
+import { OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from './wire.ts';
+
+export interface Caller extends Identity {
+  readonly link: string;
+  readonly epoch: number;
+  /** The common name in its certificate; with mutual TLS only. */
+  readonly certificate: string | undefined;
+}
+
+export interface ListenOptions {
+  readonly host: Host;
+  readonly address: Address;
+  readonly self: Identity;
+  /** What every caller must know; more is up to `authorize`. */
+  readonly token?: string | undefined;
+  readonly tls?: RpcTls | undefined;
+  readonly limits?: Partial<ConnectionLimits> | undefined;
+  readonly maxConnections?: number | undefined;
+  /** A sentence that says why this caller is not let in. Throwing refuses it too. `token` is what it showed, or ''. */
+  readonly authorize?: ((caller: Caller, token: string) => string | undefined) | undefined;
+  /** Called before anything but the handshake is read. */
+  readonly onConnection: (connection: Connection, caller: Caller) => ConnectionHandlers;
+  /** A caller that was not let in. */
+  readonly onRefused?: ((error: RpcError, remoteAddress: string) => void) | undefined;
+}
+
+const DEFAULT_MAX_CONNECTIONS = 4096;
+const VERSIONS = { oldest: OLDEST_PROTOCOL_VERSION, newest: PROTOCOL_VERSION };
+
+interface Seat {
+  readonly connection: Connection;
+  readonly incarnation: number;
+  readonly epoch: number;
+}
+
+export class Listener {
+  readonly #options: ListenOptions;
+  readonly #limits: ConnectionLimits;
+  readonly #server: Server;
+  /** All of them: also those before their handshake, or before their TLS session. */
+  readonly #sockets = new Set<Socket>();
+  readonly #connections = new Set<Connection>();
+  readonly #links = new Map<string, Seat>();
+  #isClosing = false;
+
+  private constructor(options: ListenOptions) {
+    this.#options = options;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    const { tls } = options;
+    this.#server =
+      tls === undefined
+        ? createServer({ noDelay: true }, (socket) => this.#onSocket(socket))
+        : this.#createTlsServer(tls);
+    this.#server.on('connection', (socket: Socket) => this.#admit(socket));
+  }
+
+  #createTlsServer(tls: RpcTls): Server {
+    const server = createTlsServer({
+      ...(tls.cert !== undefined && { cert: tls.cert }),
+      ...(tls.key !== undefined && { key: tls.key }),
+      ...(tls.ca !== undefined && { ca: tls.ca, requestCert: true, rejectUnauthorized: true }),
+      minVersion: 'TLSv1.3',
+      noDelay: true,
+      handshakeTimeout: this.#limits.handshakeTimeoutMs,
+    });
+    server.on('secureConnection', (socket) => this.#onSocket(socket));
+    server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
+      const message = `The TLS handshake failed: ${error.message}.`;
+      this.#options.onRefused?.(new RpcError('NOT_AUTHORIZED', message), socket.remoteAddress ?? '');
+      socket.destroy();
+    });
+    return server;
+  }
+
+  static async listen(options: ListenOptions): Promise<Listener> {
+    const { host, port } = options.address;
+    refuseOpenRpc(host, options.tls, options.token !== undefined);
+    const listener = new Listener(options);
+    const server = listener.#server;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) => {
+        const why = error.code === 'EADDRINUSE' ? 'the port is taken' : error.message;
+        reject(new RpcError('LISTEN_FAILED', `Cannot listen on ${host}:${port}: ${why}.`));
+      });
+      server.listen(port, host, resolve);
+    });
+    server.removeAllListeners('error');
+    // Such as too many open files: one caller is not let in, and the next may be.
+    server.on('error', ({ message }) => {
+      options.onRefused?.(new RpcError('UNREACHABLE', `A caller could not be let in: ${message}.`), '');
+    });
+    return listener;
+  }
+
+  /** With the port that it got. */
+  get address(): Address {
+    const { port } = this.#server.address() as AddressInfo;
+    return { host: this.#options.address.host, port };
+  }
+
+  get connections(): ReadonlySet<Connection> {
+    return this.#connections;
+  }
+
+  /** Lets nobody in any more, lets what was begun come to its end, and closes. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    await Promise.all([...this.#connections].map((connection) => connection.close('The node is stopping.')));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #admit(socket: Socket): void {
+    const max = this.#options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
+    // Twice as many may knock: so that there is room to tell who comes too late why.
+    if (this.#isClosing || this.#sockets.size >= 2 * max) {
+      socket.destroy();
+      return;
+    }
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+  }
+
+  #onSocket(socket: Socket): void {
+    const { host } = this.#options;
+    openSocket(socket, host, this.#limits.handshakeTimeoutMs, {
+      onFirstFrame: (opening, bytes) => this.#onHello(opening, bytes),
+      onFailed: (opening, error) => this.#refuse(opening, error),
+    });
+  }
+
+  #onHello(opening: Opening, bytes: Buffer): void {
+    const { host, self, onConnection } = this.#options;
+    const { socket, reader } = opening;
+    const limits = this.#limits;
+    const hello = parseHello(bytes);
+    const caller = callerOf(hello, socket);
+    const { version, seat } = this.#check(hello, caller);
+    opening.settle();
+    const { maxFrameBytes, maxRequests } = limits;
+    writeFirstFrame(socket, encodeWelcome({ ...self, version, maxFrameBytes, maxRequests }));
+    const connection = new Connection({ socket, reader, host, limits, version, peer: hello });
+    this.#keep(connection, hello, seat);
+    connection.handle(onConnection(connection, caller));
+  }
+
+  /** Throws the refusal. */
+  #check(hello: Hello, caller: Caller): { version: number; seat: string } {
+    const { self, token, maxConnections = DEFAULT_MAX_CONNECTIONS } = this.#options;
+    if (this.#isClosing) throw new RpcError('CLOSED', 'The node is stopping.');
+    const version = chooseVersion(VERSIONS, hello.versions);
+    if (version === undefined) {
+      const { oldest, newest } = hello.versions;
+      const message = `The caller speaks versions ${oldest} to ${newest}, this node ${VERSIONS.oldest} to ${VERSIONS.newest}.`;
+      throw new RpcError('VERSION_UNSUPPORTED', message);
+    }
+    if (token !== undefined && !isSame(token, hello.token))
+      throw new RpcError('NOT_AUTHORIZED', 'The token is not the one that is asked for here.');
+    if (hello.cluster !== self.cluster)
+      throw new RpcError('CLUSTER_DIFFERENT', `This node belongs to cluster ${self.cluster}.`);
+    this.#authorize(caller, hello.token);
+    const seat = JSON.stringify([hello.role, hello.node, hello.link]);
+    const earlier = hello.link === '' ? undefined : this.#links.get(seat);
+    if (earlier !== undefined && !isLater(hello, earlier))
+      throw new RpcError('SUPERSEDED', `A later connection of node ${hello.node} is here already.`);
+    if (earlier === undefined && this.#connections.size >= maxConnections) {
+      const retryAfterMs = this.#limits.handshakeTimeoutMs;
+      throw new RpcError('TOO_MANY_CONNECTIONS', `This node takes ${maxConnections} connections.`, {
+        retryAfterMs,
+      });
+    }
+    return { version, seat };
+  }
+
+  #authorize(caller: Caller, token: string): void {
+    let complaint: string | undefined;
+    try {
+      complaint = this.#options.authorize?.(caller, token);
+    } catch (cause) {
+      throw new RpcError('NOT_AUTHORIZED', 'Whether the caller may come in could not be found out.', {
+        cause,
+      });
+    }
+    if (complaint !== undefined) throw new RpcError('NOT_AUTHORIZED', complaint);
+  }
+
+  #keep(connection: Connection, { link, incarnation, epoch, node }: Hello, seat: string): void {
+    this.#connections.add(connection);
+    void connection.closed.then(() => this.#connections.delete(connection));
+    if (link === '') return;
+    const earlier = this.#links.get(seat);
+    this.#links.set(seat, { connection, incarnation, epoch });
+    void connection.closed.then(() => this.#free(seat, connection));
+    earlier?.connection.destroy(new RpcError('SUPERSEDED', `Node ${node} has made a later connection.`));
+  }
+
+  #free(seat: string, connection: Connection): void {
+    if (this.#links.get(seat)?.connection === connection) this.#links.delete(seat);
+  }
+
+  #refuse({ socket }: Opening, error: RpcError): void {
+    this.#options.onRefused?.(error, socket.remoteAddress ?? '');
+    if (socket.destroyed) return;
+    leave(socket, this.#options.host, () => {
+      writeFirstFrame(socket, encodeRefusal({ versions: VERSIONS, error }));
+      socket.end();
+    });
+  }
+}
+
+function callerOf({ role, cluster, node, region, incarnation, link, epoch }: Hello, socket: Socket): Caller {
+  return { role, cluster, node, region, incarnation, link, epoch, certificate: certificateName(socket) };
+}
+
+function isLater(hello: Hello, { incarnation, epoch }: Seat): boolean {
+  return hello.incarnation > incarnation || (hello.incarnation === incarnation && hello.epoch > epoch);
+}
+
+/** Compared as digests: equal lengths, and no hint in the time it takes. */
+function isSame(expected: string, given: string): boolean {
+  return timingSafeEqual(digest(expected), digest(given));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
