@@ -1,7 +1,9 @@
 /** Random writes, syncs, crashes and restarts of a partition store, compared after each step with a model that forgets nothing. */
 import {
   comparePositions,
+  type DocumentKey,
   type Entry,
+  glanceAt,
   keyText,
   type PartitionStore,
   type Position,
@@ -64,6 +66,7 @@ function seenInStore(store: PartitionStore, operations: readonly string[]): obje
   const scanned = store.scan(ALL);
   const bytes = scanned.map((version) => Buffer.from(keyText(version)));
   expect(bytes.every((each, at) => at === 0 || Buffer.compare(bytes[at - 1]!, each) < 0)).toBe(true);
+  for (const id of IDS) expectGlance(store, put(id));
   return {
     tail: store.tail,
     base: store.base,
@@ -75,6 +78,13 @@ function seenInStore(store: PartitionStore, operations: readonly string[]): obje
     expired: store.expired(Number.MAX_SAFE_INTEGER, 100).map(keyText).sort(),
     undone: [...store.undone()].map(({ entry, undoneAt }) => `${nameOf(entry)} ${undoneAt}`).sort(),
   };
+}
+
+/** It says of the newest version what that says of itself. */
+function expectGlance(store: PartitionStore, key: DocumentKey): void {
+  const version = store.newest(key);
+  const expected = version && glanceAt(version);
+  expect(store.glance(key)).toEqual(expected && expect.objectContaining(expected));
 }
 
 function nameOf({ epoch, lsn }: Position): string {

@@ -2,7 +2,7 @@
  * What every store of a partition must do: the obligations of `engine/core/store.ts` one by one, and at the end random writes,
  * syncs and crashes against a model that keeps everything.
  */
-import { DamagedEntry, NEW_NOTES, type PartitionStore } from 'baton/engine';
+import { DamagedEntry, glanceAt, NEW_NOTES, type PartitionStore } from 'baton/engine';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bodyText, entryOf, epkOf, put, remove } from './partition-entries.ts';
 import { partitionStoreProperty } from './partition-store-property.ts';
@@ -92,6 +92,30 @@ export function partitionStoreConformance(name: string, stores: StoreUnderTest):
         else open = await reopened(open);
       }
     });
+
+    test.each([10, 200, 1500])(
+      'a glance shows a partition key of %i characters, also after a restart',
+      async (length) => {
+        const epk = 'ü'.repeat(length);
+        let open = await opened();
+        const key = put('a', 'first', { epk });
+        open.store.append([
+          entryOf(1, 1, [key]),
+          entryOf(1, 2, [put('a', 'second', { epk, ttl: 7, previous: 1 })]),
+        ]);
+        for (let round = 0; round < 3; round += 1) {
+          const version = open.store.newest(key)!;
+          expect(open.store.glance(key)).toMatchObject(glanceAt(version));
+          expect(open.store.glance(key)).toMatchObject({
+            lsn: 2,
+            partitionKey: JSON.stringify([epk]),
+            isDeleted: false,
+          });
+          if (round === 0) await synced(open.store);
+          else open = await reopened(open);
+        }
+      },
+    );
 
     test('a newer version takes the place of an older one, and a deletion is one', async () => {
       const open = await opened();

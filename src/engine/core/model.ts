@@ -102,6 +102,17 @@ export interface Version extends Change {
   readonly at: number;
 }
 
+/** What a write has to know of a document's newest version, so that it need not read the body that it replaces. */
+export interface Glance {
+  readonly lsn: number;
+  readonly partitionKey: string;
+  /** Of the entry itself too: never 0. */
+  readonly createdLsn: number;
+  readonly isDeleted: boolean;
+  /** Milliseconds since 1970; Infinity: never. */
+  readonly expiresAt: number;
+}
+
 /** The etag of a version: the name of the entry that wrote it, with the quotation marks that belong to it. */
 export function etagOf({ epoch, lsn }: Position): string {
   return `"${epoch.toString(16)}-${lsn.toString(16)}"`;

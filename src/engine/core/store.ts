@@ -12,7 +12,7 @@
  * Trimming takes away entries that no document needs any more; an entry below `base` that still holds a document's newest
  * version stays, as data. So below `base` there are gaps, and from `base` on there are none.
  */
-import type { DocumentKey, Entry, Epoch, Position, Version } from './model.ts';
+import type { DocumentKey, Entry, Epoch, Glance, Position, Version } from './model.ts';
 
 /** The first entry of an epoch in this log. The progress table is the list of these (paper 5.3). */
 export interface EpochStart {
@@ -76,6 +76,8 @@ export interface PartitionStore {
 
   /** The newest version of a document, a deletion too. Undefined: there is none, or only trimmed deletions. */
   newest(key: DocumentKey): Version | undefined;
+  /** The same without its body. */
+  glance(key: DocumentKey): Glance | undefined;
   /** The version that the entry with this LSN wrote. */
   version(key: DocumentKey, lsn: number): Version | undefined;
   entry(lsn: number): Entry | undefined;

@@ -29,12 +29,17 @@ export interface Place {
   /** Milliseconds since 1970; 0: never. */
   readonly expiresAt: number;
   readonly isDeleted: boolean;
+  /** Of the entry that created the document. */
+  readonly createdLsn: number;
+  /** Empty: it is long, or could not be read when this was written; the entry has it. */
+  readonly partitionKey: string;
 }
 
-export const NOWHERE: Place = { lsn: 0, expiresAt: 0, isDeleted: true };
+export const NOWHERE: Place = { lsn: 0, expiresAt: 0, isDeleted: true, createdLsn: 0, partitionKey: '' };
 
-const PLACE_BYTES = 21;
-const HIGH = 2 ** 32;
+const PLACE_HEADER = 29;
+/** Longer ones are not kept in the index. */
+const PARTITION_KEY_BYTES = 255;
 
 export class DocumentIndex {
   readonly #tables: Tables;
@@ -151,14 +156,11 @@ export class DocumentIndex {
     this.#operations.beginFlush();
   }
 
-  /** Writes some of what the flush has to write; returns how many, and whether that was all. Operations below `base` are left out. */
-  flush(limit: number, base: number): { readonly written: number; readonly isDone: boolean } {
-    let written = 0;
-    for (const [text, place] of this.#documents.drain(limit)) {
-      this.#flushPlace(text, place);
-      written += 1;
-    }
-    for (const [id, lsn] of this.#operations.drain(limit - written)) {
+  /** Goes on with the flush; returns how many it looked at, and whether that was all. Operations below `base` are left out. */
+  flush(limit: number, base: number): { readonly done: number; readonly isDone: boolean } {
+    const before = this.#left;
+    for (const [text, place] of this.#documents.drain(limit)) this.#flushPlace(text, place);
+    for (const [id, lsn] of this.#operations.drain(limit - (before - this.#left))) {
       if (lsn !== 0 && lsn < base) continue;
       const key = operationKey(this.#number, id);
       if (lsn === 0) this.#queue.remove(this.#tables.operations, key);
@@ -166,17 +168,20 @@ export class DocumentIndex {
         this.#queue.put(
           this.#tables.operations,
           key,
-          encodePlace(key, { lsn, expiresAt: 0, isDeleted: false }),
+          encodePlace(key, { ...NOWHERE, lsn, isDeleted: false }),
         );
-      written += 1;
     }
-    return { written, isDone: this.#documents.isDrained && this.#operations.isDrained };
+    return { done: before - this.#left, isDone: this.#left === 0 };
   }
 
   flushed(): void {
-    if (!this.#documents.isDrained || !this.#operations.isDrained) return;
+    if (this.#left > 0) return;
     this.#documents.flushed();
     this.#operations.flushed();
+  }
+
+  get #left(): number {
+    return this.#documents.left + this.#operations.left;
   }
 
   #flushPlace(text: string, place: Place): void {
@@ -235,29 +240,36 @@ function isOver({ expiresAt, isDeleted }: Place, at: number): boolean {
   return !isDeleted && expiresAt !== 0 && expiresAt <= at;
 }
 
+/** `lsn f64 | expires f64 | created f64 | deleted u8 | crc u32 | partition key`, with a checksum that covers the key too. */
 function encodePlace(key: Buffer, place: Place): Buffer {
-  const bytes = Buffer.allocUnsafe(PLACE_BYTES);
+  const keyBytes = Buffer.byteLength(place.partitionKey);
+  const length = keyBytes > PARTITION_KEY_BYTES ? 0 : keyBytes;
+  const bytes = Buffer.allocUnsafe(PLACE_HEADER + length);
   bytes.writeDoubleLE(place.lsn, 0);
   bytes.writeDoubleLE(place.expiresAt, 8);
-  bytes[16] = place.isDeleted ? 1 : 0;
-  bytes.writeUInt32LE(checksumOf(key, place), 17);
+  bytes.writeDoubleLE(place.createdLsn, 16);
+  bytes[24] = place.isDeleted ? 1 : 0;
+  if (length > 0) bytes.write(place.partitionKey, PLACE_HEADER);
+  bytes.writeUInt32LE(checksumOf(key, bytes), 25);
   return bytes;
 }
 
 function decodePlace(key: Buffer, bytes: Buffer): Place {
-  if (bytes.length !== PLACE_BYTES) throw damaged();
-  const place = { lsn: bytes.readDoubleLE(0), expiresAt: bytes.readDoubleLE(8), isDeleted: bytes[16] === 1 };
-  if (checksumOf(key, place) !== bytes.readUInt32LE(17)) throw damaged();
-  return place;
+  if (bytes.length < PLACE_HEADER || checksumOf(key, bytes) !== bytes.readUInt32LE(25)) throw damaged();
+  return {
+    lsn: bytes.readDoubleLE(0),
+    expiresAt: bytes.readDoubleLE(8),
+    createdLsn: bytes.readDoubleLE(16),
+    isDeleted: bytes[24] === 1,
+    partitionKey: bytes.length === PLACE_HEADER ? '' : bytes.toString('utf8', PLACE_HEADER),
+  };
 }
 
 function damaged(): EngineStorageError {
   return new EngineStorageError('DAMAGED', 'A record of an index is damaged on this disk.');
 }
 
-/** Of the key, beginning with a number that changes with each part of the value: one call for both. */
-function checksumOf(key: Buffer, { lsn, expiresAt, isDeleted }: Place): number {
-  const high = Math.floor(lsn / HIGH) + Math.floor(expiresAt / HIGH) * 3;
-  const seed = (lsn % HIGH) ^ Math.imul(expiresAt % HIGH, 0x9e3779b1) ^ Math.imul(high, 0x85ebca6b);
-  return crc32(key, (isDeleted ? ~seed : seed) >>> 0);
+function checksumOf(key: Buffer, bytes: Buffer): number {
+  const checksum = crc32(bytes.subarray(0, 25), crc32(key));
+  return bytes.length === PLACE_HEADER ? checksum : crc32(bytes.subarray(PLACE_HEADER), checksum);
 }

@@ -10,8 +10,8 @@ export class GarbageCollector {
   readonly #tables: Tables;
   readonly #queue: WriteQueue;
   readonly #numbers: number[];
-  /** Some of the data may still be in the queue, where they cannot be seen. */
-  #isWaiting = false;
+  /** Commits to wait for: some of the data may still be in the queue, where they cannot be seen. */
+  #waits = 0;
 
   constructor(tables: Tables, queue: WriteQueue) {
     this.#tables = tables;
@@ -26,20 +26,20 @@ export class GarbageCollector {
   add(number: number): void {
     this.#numbers.push(number);
     this.#queue.put(this.#tables.meta, keyOf(number), Buffer.of(1));
-    this.#isWaiting = true;
+    this.wait();
   }
 
-  /** A commit failed. */
+  /** Data were added, or a commit failed: the next commit may not take everything, the one behind it does. */
   wait(): void {
-    this.#isWaiting = true;
+    this.#waits = 2;
   }
 
   /** Removes at most so many records. */
   step(limit: number): void {
     const [number] = this.#numbers;
     if (number === undefined || limit === 0) return;
-    if (this.#isWaiting) {
-      this.#isWaiting = false;
+    if (this.#waits > 0) {
+      this.#waits -= 1;
       return;
     }
     const range = { start: numberKey(number), end: numberKey(number + 1), limit };

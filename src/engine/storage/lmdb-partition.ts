@@ -1,9 +1,11 @@
 /**
- * One partition in its node's database. The log is written with the commit that makes it durable; the indices follow in
- * flushes (`overlay.ts`), and `indexed` says how far; what is behind is read again when the partition is opened. A trim
- * moves `base` at once and takes entries away in steps (`trimming.ts`); `passed` says how far.
+ * One partition in its node's database. The log is durable with the journal; the indices follow in flushes (`overlay.ts`), and
+ * `indexed` says how far; what is behind is read again when the partition is opened. A trim moves `base` at once and takes
+ * entries away in steps (`trimming.ts`); `passed` says how far.
  *
- * All writes go into the node's queue, and a commit takes the queue as a whole: what one call writes is on disk together.
+ * All writes go into the node's queue, and what one call writes is on disk together. Work in the background is not in the
+ * journal: it is done for a commit, from what was in the journal before that commit began. So a flush writes what had
+ * been changed when an earlier commit began, and trimming goes as far as `base` was then.
  */
 import { assert } from '../../protocol/index.ts';
 import {
@@ -11,6 +13,8 @@ import {
   DamagedEntry,
   type DocumentKey,
   type Entry,
+  type Glance,
+  glanceAt,
   keyText,
   NEW_NOTES,
   type PartitionNotes,
@@ -27,12 +31,22 @@ import { encodeEntry } from '../entry-codec.ts';
 import type { Place } from './document-index.ts';
 import { EngineStorageError } from './errors.ts';
 import { splitText } from './key-order.ts';
-import { isKeyable, numberKey } from './keys.ts';
+import { isKeyable } from './keys.ts';
 import { PartitionData } from './partition-data.ts';
+import {
+  countedIn,
+  indexedIn,
+  newRecord,
+  notesKey,
+  type PartitionRecord,
+  recordKey,
+  withCut,
+} from './partition-record.ts';
 import { readRecord, writeRecord } from './records.ts';
 import type { Tables } from './tables.ts';
 import { changeIn } from './trimming.ts';
 import { UndoneList } from './undone-list.ts';
+import { WorkRecord } from './work-record.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 /** Below `base` entries are looked for in steps. */
@@ -51,57 +65,28 @@ export interface Node {
   discard(number: number): void;
 }
 
-/** A partition's own record. */
-export interface PartitionRecord {
-  readonly name: string;
-  /** Of notes and undone writes. */
-  readonly number: number;
-  /** Of log and indices; another one after a full copy has begun. */
-  readonly data: number;
-  readonly base: number;
-  /** Of the last entry below `base`. */
-  readonly baseEpoch: number;
-  /** Trimming has looked at the entries up to this LSN. */
-  readonly passed: number;
-  /** The indices in the database have everything up to this LSN. */
-  readonly indexed: number;
-  /** Bytes of the log, and up to which LSN they were counted. */
-  readonly bytes: number;
-  readonly counted: number;
-}
-
-export function newRecord(name: string, number: number, data: number): PartitionRecord {
-  return { name, number, data, base: 1, baseEpoch: 0, passed: 0, indexed: 0, bytes: 0, counted: 0 };
-}
-
-/** Where the records of all partitions lie. */
-export const RECORDS = { start: Buffer.from('partition/'), end: Buffer.from('partition0') };
-
-export function recordKey(number: number): Buffer {
-  return Buffer.concat([RECORDS.start, numberKey(number)]);
-}
-
-export function notesKey(number: number): Buffer {
-  return Buffer.concat([Buffer.from('notes/'), numberKey(number)]);
-}
-
 export class LmdbPartition implements PartitionStore {
   readonly #node: Node;
   readonly #undone: UndoneList;
   #record: PartitionRecord;
   #isRecordChanged = false;
+  #work: WorkRecord;
   #notes: PartitionNotes;
   #areNotesChanged = false;
   #data: PartitionData;
   #tail: Position;
   /** Of the entries that trimming has not passed yet. */
   #unpassedBytes: number;
+  /** Up to which LSN those were counted when the log was last read again. */
+  #counted: number;
   /** The share of those that is below `base`, as an estimate until trimming has seen them. */
   #trimmedBytes = 0;
   /** An entry that the indices need and that cannot be read: until it is replaced they are not to be trusted. */
   #unindexed: number | undefined;
-  /** LSN up to which the flush that is under way brings the indices. */
-  #flushTo: number | undefined;
+  /** The flush that is under way: up to which LSN it brings the indices, and the bytes of the log up to there. */
+  #flushing: { readonly lsn: number; readonly bytes: number } | undefined;
+  /** Trimming may look at entries up to this LSN. */
+  #passTo: number;
   #isFlushWanted = false;
   /** Trimming met something unreadable. */
   #isTrimStuck = false;
@@ -110,14 +95,17 @@ export class LmdbPartition implements PartitionStore {
     const { tables, queue } = node;
     this.#node = node;
     this.#record = record;
-    this.#notes =
-      readRecord<PartitionNotes>(
-        tables.meta.get(notesKey(record.number)),
-        `the notes of partition-set ${record.name}`,
-      ) ?? NEW_NOTES;
     this.#undone = new UndoneList(tables, queue, record.number);
     this.#data = new PartitionData(tables, queue, record.data);
-    this.#unpassedBytes = record.bytes;
+    this.#work = new WorkRecord(tables, record);
+    const { number, name } = record;
+    this.#notes =
+      readRecord<PartitionNotes>(tables.meta.get(notesKey(number)), `the notes of partition-set ${name}`) ??
+      NEW_NOTES;
+    this.#passTo = record.base - 1;
+    const { bytes, counted } = countedIn(record, this.#work.now);
+    this.#unpassedBytes = bytes;
+    this.#counted = counted;
     this.#tail = this.#findTail();
     this.#estimateTrimmed();
     this.#readAgain();
@@ -144,6 +132,14 @@ export class LmdbPartition implements PartitionStore {
     const place = this.#data.index.find(keyText(key));
     if (place === undefined || (place.isDeleted && place.lsn < this.base)) return undefined;
     return this.#versionAt(key, place);
+  }
+
+  glance(key: DocumentKey): Glance | undefined {
+    this.#checkIndex();
+    const place = this.#data.index.find(keyText(key));
+    if (place === undefined || (place.isDeleted && place.lsn < this.base)) return undefined;
+    if (place.partitionKey === '') return glanceAt(this.#versionAt(key, place));
+    return place.expiresAt === 0 ? { ...place, expiresAt: Infinity } : place;
   }
 
   version(key: DocumentKey, lsn: number): Version | undefined {
@@ -220,8 +216,9 @@ export class LmdbPartition implements PartitionStore {
       this.#unpassedBytes -= encodeEntry(entry).length;
     }
     this.#data.undo(undone, this.base);
-    if (this.#flushTo !== undefined) this.#flushTo = Math.min(this.#flushTo, lsn);
-    this.#change({ indexed: Math.min(this.#record.indexed, lsn) });
+    if (this.#flushing !== undefined && lsn < this.#flushing.lsn)
+      this.#flushing = { lsn, bytes: this.#unpassedBytes };
+    this.#change(withCut(this.#record, this.#work.storedCuts, lsn));
   }
 
   replace(entry: Entry): void {
@@ -247,13 +244,16 @@ export class LmdbPartition implements PartitionStore {
     const { name, number, data: old } = this.#record;
     const data = this.#node.newNumber();
     this.#node.discard(old);
+    this.#work.remove(queue);
     this.#data = new PartitionData(tables, queue, data);
     this.#tail = BEGINNING;
     this.#unpassedBytes = 0;
     this.#trimmedBytes = 0;
     this.#unindexed = undefined;
-    this.#flushTo = undefined;
+    this.#flushing = undefined;
+    this.#passTo = base - 1;
     this.#change({ ...newRecord(name, number, data), base, passed: base - 1 });
+    this.#work = new WorkRecord(tables, this.#record);
   }
 
   note(changes: Partial<PartitionNotes>): void {
@@ -283,98 +283,110 @@ export class LmdbPartition implements PartitionStore {
   }
 
   get isFlushing(): boolean {
-    return this.#flushTo !== undefined;
+    return this.#flushing !== undefined;
   }
 
   /** Whether there is work that nobody waits for. */
   get hasWork(): boolean {
-    const { base, indexed } = this.#record;
-    const needsFlush = this.#isFlushWanted && (this.unflushed > 0 || indexed < base - 1);
-    return (needsFlush && this.#unindexed === undefined) || this.#flushTo !== undefined || this.#canPass;
+    const needsFlush = this.#isFlushWanted && (this.unflushed > 0 || this.#indexed < this.base - 1);
+    const canPass = !this.#isTrimStuck && this.#work.now.passed < Math.min(this.base - 1, this.#indexed);
+    return (needsFlush && this.#unindexed === undefined) || this.isFlushing || canPass;
   }
 
-  /** A commit of the database begins: some of the work is done for it. Returns how much. */
-  begin(limit: number, isLast = false): number {
-    const flushed = this.#flush(limit);
-    const done = isLast ? flushed : flushed + this.#pass(limit - flushed);
+  /** A commit of the database begins. Everything that was changed goes into the queue. */
+  begin(): void {
     this.settle();
+    this.#work.begin(this.#record.cuts);
     this.#data.begin();
     this.#undone.begin();
-    return done;
   }
 
   /** Everything that was changed and is not in the queue yet goes there. */
   settle(): void {
     const { queue, tables } = this.#node;
     const { number } = this.#record;
-    if (this.#isRecordChanged) {
-      this.#record = { ...this.#record, bytes: this.#unpassedBytes, counted: this.#tail.lsn };
-      queue.put(tables.meta, recordKey(number), writeRecord(this.#record));
-    }
+    if (this.#isRecordChanged) queue.put(tables.meta, recordKey(number), writeRecord(this.#record));
     if (this.#areNotesChanged) queue.put(tables.meta, notesKey(number), writeRecord(this.#notes));
     this.#isRecordChanged = false;
     this.#areNotesChanged = false;
   }
 
+  /** Does some of the work, for the commit that has begun; everything that earlier ones began with is in the journal. Returns how
+   * much. */
+  work(limit: number, isLast: boolean): number {
+    const flushed = this.#flush(limit);
+    return isLast ? flushed : flushed + this.#pass(limit - flushed);
+  }
+
+  /** Nothing more is done for this commit. */
+  endWork(): void {
+    this.#work.write(this.#node.queue);
+    this.#beginFlush();
+    this.#passTo = this.base - 1;
+  }
+
   committed(): void {
+    this.#work.committed();
     this.#data.committed();
     this.#undone.committed();
   }
 
-  #flush(limit: number): number {
-    const { index } = this.#data;
-    if (this.#flushTo === undefined) {
-      if (!this.#isFlushWanted || this.#unindexed !== undefined || index.isFlushing) return 0;
-      this.#isFlushWanted = false;
-      this.#flushTo = this.#tail.lsn;
-      index.beginFlush();
-    }
-    const { written, isDone } = index.flush(limit, this.base);
-    if (isDone) {
-      this.#setRecord({ indexed: this.#flushTo });
-      this.#flushTo = undefined;
-    }
-    return written;
+  get #indexed(): number {
+    return indexedIn(this.#record, this.#work.now);
   }
 
-  /** Trimming follows the indices, so that what they say in the database is never taken away. */
-  get #canPass(): boolean {
-    const { passed, base, indexed } = this.#record;
-    return !this.#isTrimStuck && passed < Math.min(base - 1, indexed);
+  #beginFlush(): void {
+    if (!this.#isFlushWanted || this.#flushing !== undefined || this.#unindexed !== undefined) return;
+    if (this.#data.index.isFlushing) return;
+    this.#isFlushWanted = false;
+    this.#flushing = { lsn: this.#tail.lsn, bytes: this.#unpassedBytes };
+    this.#data.index.beginFlush();
+  }
+
+  #flush(limit: number): number {
+    if (this.#flushing === undefined) return 0;
+    const { done, isDone } = this.#data.index.flush(limit, this.base);
+    if (isDone) {
+      const { lsn, bytes } = this.#flushing;
+      this.#work.flushed({ indexed: lsn, bytes });
+      this.#flushing = undefined;
+    }
+    return done;
   }
 
   #pass(limit: number): number {
-    if (!this.#canPass) return 0;
-    const { passed, base, indexed } = this.#record;
-    const end = Math.min(base - 1, indexed, passed + limit);
+    const { passed } = this.#work.now;
+    // Behind the indices, so that what they say in the database is never taken away.
+    const end = Math.min(this.#passTo, this.#indexed, passed + limit);
+    if (this.#isTrimStuck || passed >= end) return 0;
     let lsn = passed;
+    let bytes = 0;
     try {
       while (lsn < end) {
         const entry = this.#data.log.get(lsn + 1);
         if (entry === undefined) throw new DamagedEntry(lsn + 1);
         this.#data.pass(entry);
         lsn += 1;
-        const share = this.#trimmedBytes / (base - lsn);
-        this.#trimmedBytes -= share;
-        this.#unpassedBytes -= encodeEntry(entry).length;
+        bytes += encodeEntry(entry).length;
+        this.#trimmedBytes -= this.#trimmedBytes / (this.base - lsn);
       }
     } catch (error) {
       // It waits until somebody has met the damage too and had it repaired.
       if (!(error instanceof DamagedEntry || error instanceof EngineStorageError)) throw error;
       this.#isTrimStuck = true;
     }
-    if (lsn > passed) this.#setRecord({ passed: lsn });
+    if (lsn === passed) return 0;
+    this.#unpassedBytes -= bytes;
+    if (this.#flushing !== undefined)
+      this.#flushing = { ...this.#flushing, bytes: this.#flushing.bytes - bytes };
+    this.#work.passed(lsn, bytes);
     return lsn - passed;
   }
 
   #change(changes: Partial<PartitionRecord>): void {
-    this.#setRecord(changes);
-    this.#node.touch(this);
-  }
-
-  #setRecord(changes: Partial<PartitionRecord>): void {
     this.#record = { ...this.#record, ...changes };
     this.#isRecordChanged = true;
+    this.#node.touch(this);
   }
 
   #checkNext({ epoch, lsn, changes }: Entry): void {
@@ -447,26 +459,26 @@ export class LmdbPartition implements PartitionStore {
   }
 
   #estimateTrimmed(): void {
-    const { base, passed } = this.#record;
+    const { passed } = this.#work.now;
     const unpassed = this.#tail.lsn - passed;
-    this.#trimmedBytes = unpassed <= 0 ? 0 : (this.#unpassedBytes * (base - 1 - passed)) / unpassed;
+    this.#trimmedBytes = unpassed <= 0 ? 0 : (this.#unpassedBytes * (this.base - 1 - passed)) / unpassed;
   }
 
   /** Brings the overlay of the indices up to the end of the log. */
   #readAgain(): void {
     this.#data.index.clear();
     this.#unindexed = undefined;
-    for (const lsn of this.#lsnsAfter(this.#record.indexed)) {
+    for (const lsn of this.#lsnsAfter(this.#indexed)) {
       const entry = this.#data.peek(lsn);
       if (entry === undefined) {
         this.#unindexed = lsn;
         return;
       }
-      if (lsn < this.base && lsn <= this.#record.passed) this.#data.indexCopied(entry);
+      if (lsn < this.base && lsn <= this.#work.now.passed) this.#data.indexCopied(entry);
       else this.#data.indexEntry(entry);
-      if (lsn <= this.#record.counted) continue;
+      if (lsn <= this.#counted) continue;
       if (lsn >= this.base) this.#unpassedBytes += encodeEntry(entry).length;
-      this.#record = { ...this.#record, counted: lsn };
+      this.#counted = lsn;
     }
   }
 }

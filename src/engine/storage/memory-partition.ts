@@ -6,6 +6,8 @@ import {
   DamagedEntry,
   type DocumentKey,
   type Entry,
+  type Glance,
+  glanceAt,
   expiresAt,
   keyText,
   NEW_NOTES,
@@ -69,6 +71,11 @@ export class MemoryPartition implements Trimmable {
     const lsn = this.#newest.get(keyText(key));
     if (lsn === undefined) return undefined;
     return this.version(key, lsn);
+  }
+
+  glance(key: DocumentKey): Glance | undefined {
+    const version = this.newest(key);
+    return version && glanceAt(version);
   }
 
   version(key: DocumentKey, lsn: number): Version | undefined {

@@ -12,7 +12,7 @@ import type {
   Position,
   ScanOptions,
 } from '../core/index.ts';
-import type { UndoneEntry, Version } from '../core/index.ts';
+import type { UndoneEntry, Glance, Version } from '../core/index.ts';
 import { MemoryPartition, type MemoryWrite } from './memory-partition.ts';
 
 export type MemoryHost = Pick<Host, 'after' | 'cancel' | 'random' | 'randomInteger'>;
@@ -164,6 +164,10 @@ class Store implements PartitionStore {
 
   newest(key: DocumentKey): Version | undefined {
     return this.state.newest(key);
+  }
+
+  glance(key: DocumentKey): Glance | undefined {
+    return this.state.glance(key);
   }
 
   version(key: DocumentKey, lsn: number): Version | undefined {

@@ -1,23 +1,17 @@
 /**
  * The store of a node: one database for all its partitions, one queue of writes. Everything that is written in one moment,
  * however many partitions it concerns, is one record of the journal and one sync; the database takes it later, with some work
- * in the background: a piece of an index flush, a piece of trimming.
+ * in the background that does not stand in the journal: a piece of an index flush, a piece of trimming.
  *
  *   append, truncate, note ... ─▶ queue ─▶ journal ─▶ callbacks of `sync`
- *                                   └────────────────────▶ commit of the database, now and then
+ *                                             └─▶ commit of the database, now and then ◀─ flush, trimming
  */
 import type { Host, Timer } from '../../protocol/index.ts';
 import type { PartitionStore } from '../core/index.ts';
 import { EngineStorageError } from './errors.ts';
 import { GarbageCollector } from './garbage.ts';
-import {
-  LmdbPartition,
-  newRecord,
-  type Node,
-  type PartitionRecord,
-  recordKey,
-  RECORDS,
-} from './lmdb-partition.ts';
+import { LmdbPartition, type Node } from './lmdb-partition.ts';
+import { newRecord, type PartitionRecord, recordKey, RECORDS } from './partition-record.ts';
 import { readRecord, writeRecord } from './records.ts';
 import { diskFull, growthOf, Tables } from './tables.ts';
 import { bytesOf, RedoLog } from './redo-log.ts';
@@ -43,9 +37,11 @@ export interface NodeStoreOptions {
 }
 
 const NUMBERS_KEY = Buffer.from('numbers');
-const FLUSH_CHANGES = 10_000;
-const FLUSH_MS = 1000;
-const FLUSH_PIECE = 512;
+const FLUSH_CHANGES = 40_000;
+const FLUSH_MS = 5000;
+const FLUSH_PIECE = 1024;
+/** Of that, without a pause. */
+const AT_ONCE = 256;
 /** A write gives two records of indices to flush, and later an entry to trim. */
 const WORK_PER_WRITE = 4;
 const COMMIT_MS = 100;
@@ -189,7 +185,8 @@ export class NodeStore {
     this.#waiting = [];
     await this.#running;
     await this.#committing;
-    this.#queue.take();
+    this.#queue.take('all');
+    this.#queue.takeWork();
     this.#touched.clear();
     await this.#redo.close();
     await this.#tables.close();
@@ -266,17 +263,17 @@ export class NodeStore {
     });
   }
 
-  /** First those who wait for the journal; the database takes its share while the journal goes on. */
+  /** The database takes its share, when it is due, while the journal goes on. */
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (!this.#isAbandoned) {
-      if (this.#waiting.length > 0) {
+      if (this.#committing === undefined && this.#mustCommit) {
+        await this.#beginCommit();
+      } else if (this.#waiting.length > 0) {
         const callbacks = this.#waiting;
         this.#waiting = [];
         const error = await this.#write();
         for (const done of callbacks) done(error);
-      } else if (this.#committing === undefined && this.#mustCommit) {
-        await this.#beginCommit();
       } else {
         break;
       }
@@ -294,7 +291,7 @@ export class NodeStore {
 
   /** Whether there is anything at all that the database has not got. */
   get #hasAny(): boolean {
-    return this.#queue.length > 0 || this.#touched.size > 0 || this.#hasWork;
+    return this.#queue.length > 0 || this.#touched.size > 0 || this.#hasWork || this.#queue.hasWork;
   }
 
   #tellSettled(): void {
@@ -339,14 +336,18 @@ export class NodeStore {
     this.#isCommitDue = false;
     const partitions = this.#touched;
     this.#touched = new Set();
+    let what: 'journaled' | 'all' = 'all';
     try {
-      this.#fillQueue(partitions);
-      if (!this.#redo.isFullFor(bytesOf(this.#queue.unjournaled()))) await this.#journal();
+      for (const partition of partitions) partition.begin();
+      if (!this.#redo.isFullFor(bytesOf(this.#queue.unjournaled()))) {
+        await this.#journal();
+        what = 'journaled';
+      }
     } catch (error) {
       this.#commitError = error as Error;
     }
     if (this.#isAbandoned) return;
-    this.#committing = this.#commit(partitions).finally(() => {
+    this.#committing = this.#commit(partitions, what).finally(() => {
       this.#committing = undefined;
       this.#growing = 0;
       if (!this.#isAbandoned) this.#usedBytes = this.#tables.usedBytes;
@@ -355,15 +356,26 @@ export class NodeStore {
     });
   }
 
-  async #commit(partitions: ReadonlySet<LmdbPartition>): Promise<void> {
+  /** What it takes of the queue it takes at once; then some of the work in the background is done for it. */
+  async #commit(partitions: ReadonlySet<LmdbPartition>, what: 'journaled' | 'all'): Promise<void> {
     const { journaled } = this.#redo;
-    const unjournaled = this.#queue.unjournaled().length;
-    const taken = this.#queue.take();
+    const taken = this.#queue.take(what);
+    this.#growing = Math.max(0, growthOf(taken.bytes) - taken.removedBytes);
+    let problem: unknown;
     try {
-      const growth = growthOf(taken.bytes) - taken.removedBytes;
+      await this.#work(partitions, taken.writes.length);
+    } catch (error) {
+      problem = error;
+    }
+    const work = this.#queue.takeWork();
+    try {
+      if (problem !== undefined) throw problem as Error;
+      const growth = growthOf(taken.bytes + work.bytes) - taken.removedBytes - work.removedBytes;
+      this.#growing = 0;
       this.#checkRoom(growth);
       this.#growing = Math.max(0, growth);
-      if (taken.writes.length > 0) await this.#tables.commit(taken.writes, journaled);
+      const writes = work.writes.length === 0 ? taken.writes : [...taken.writes, ...work.writes];
+      if (writes.length > 0 && !this.#isAbandoned) await this.#tables.commit(writes, journaled);
       this.#redo.checkpointed(journaled.sequence);
       this.#commitError = undefined;
       for (const partition of partitions) {
@@ -371,20 +383,38 @@ export class NodeStore {
         if (this.#isClosed ? partition.isFlushing : partition.hasWork) this.#touched.add(partition);
       }
     } catch (error) {
-      this.#queue.putBack(taken, taken.writes.length - unjournaled);
+      this.#queue.putBack(taken, work);
       for (const partition of partitions) this.#touched.add(partition);
       this.#garbage.wait();
       this.#commitError = error as Error;
     }
   }
 
-  #fillQueue(partitions: ReadonlySet<LmdbPartition>): void {
-    this.#unflushed += this.#queue.length;
+  /** In short pieces, between which others have their turn. */
+  async #work(partitions: ReadonlySet<LmdbPartition>, writes: number): Promise<void> {
+    this.#unflushed += writes;
     if (this.#unflushed > (this.#options.flushChanges ?? FLUSH_CHANGES)) this.#wantFlushes();
     // More than what is added to it, so that it never falls behind for long.
-    let work = this.#options.flushPiece ?? Math.max(FLUSH_PIECE, WORK_PER_WRITE * this.#queue.length);
-    for (const partition of partitions) work -= partition.begin(Math.max(0, work), this.#isClosed);
-    if (!this.#isClosed) this.#garbage.step(Math.max(0, work));
+    let left = this.#options.flushPiece ?? Math.max(FLUSH_PIECE, WORK_PER_WRITE * writes);
+    for (const partition of partitions) {
+      let done: number;
+      do {
+        const piece = Math.min(left, AT_ONCE);
+        done = this.#queue.inBackground(() => partition.work(piece, this.#isClosed));
+        left -= done;
+        if (done > AT_ONCE / 4) await this.#turn();
+      } while (done > 0 && left > 0 && !this.#isAbandoned);
+    }
+    this.#queue.inBackground(() => {
+      for (const partition of partitions) partition.endWork();
+      if (!this.#isClosed) this.#garbage.step(Math.max(0, left));
+    });
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#host.soon(resolve);
+    });
   }
 
   #checkRoom(growth: number): void {

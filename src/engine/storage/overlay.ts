@@ -6,11 +6,15 @@
  * While a flush is under way it leaves out what has changed again in the meantime: that is in the log behind the flush, or
  * was corrected in the database by whoever undid something.
  */
+import { SortedRuns } from './sorted-runs.ts';
+
 export class Overlay<Value> {
   #newer = new Map<string, Value>();
+  #newerKeys = new SortedRuns();
   #flushing: ReadonlyMap<string, Value> = new Map();
-  #order: readonly string[] = [];
-  #at = 0;
+  /** Of the flush, in order. */
+  #left: Iterator<string> | undefined;
+  #leftCount = 0;
 
   /** How many changes wait for a flush. */
   get unflushed(): number {
@@ -21,9 +25,9 @@ export class Overlay<Value> {
     return this.#flushing.size > 0;
   }
 
-  /** Whether the flush has given out everything. */
-  get isDrained(): boolean {
-    return this.#at >= this.#order.length;
+  /** How many the flush has not given out yet. */
+  get left(): number {
+    return this.#leftCount;
   }
 
   get(key: string): Value | undefined {
@@ -35,7 +39,9 @@ export class Overlay<Value> {
   }
 
   set(key: string, value: Value): void {
+    const { size } = this.#newer;
     this.#newer.set(key, value);
+    if (this.#newer.size > size) this.#newerKeys.add(key);
   }
 
   *[Symbol.iterator](): IterableIterator<[string, Value]> {
@@ -45,34 +51,35 @@ export class Overlay<Value> {
 
   clear(): void {
     this.#newer = new Map();
+    this.#newerKeys = new SortedRuns();
     this.#endFlush();
   }
 
   beginFlush(): void {
     this.#flushing = this.#newer;
+    this.#left = this.#newerKeys.merged();
+    this.#leftCount = this.#flushing.size;
     this.#newer = new Map();
-    this.#order = [...this.#flushing.keys()].sort();
-    this.#at = 0;
+    this.#newerKeys = new SortedRuns();
   }
 
   /** The next of the flush, at most so many, in order. */
   *drain(limit: number): IterableIterator<[string, Value]> {
-    const end = Math.min(this.#order.length, this.#at + limit);
-    while (this.#at < end) {
-      const key = this.#order[this.#at]!;
-      this.#at += 1;
+    for (let count = Math.min(limit, this.#leftCount); count > 0; count -= 1) {
+      const key = this.#left!.next().value as string;
+      this.#leftCount -= 1;
       if (!this.#newer.has(key)) yield [key, this.#flushing.get(key)!];
     }
   }
 
   /** What the flush gave out is in the database. */
   flushed(): void {
-    if (this.isDrained) this.#endFlush();
+    if (this.#leftCount === 0) this.#endFlush();
   }
 
   #endFlush(): void {
     this.#flushing = new Map();
-    this.#order = [];
-    this.#at = 0;
+    this.#left = undefined;
+    this.#leftCount = 0;
   }
 }

@@ -1,5 +1,12 @@
 /** Log and indices of one partition: what a full copy replaces. */
-import { DamagedEntry, type DocumentKey, type Entry, expiresAt, keyText } from '../core/index.ts';
+import {
+  type Change,
+  DamagedEntry,
+  type DocumentKey,
+  type Entry,
+  expiresAt,
+  keyText,
+} from '../core/index.ts';
 import { DocumentIndex, NOWHERE, type Place } from './document-index.ts';
 import { EntryLog } from './entry-log.ts';
 import { entryKey } from './keys.ts';
@@ -140,16 +147,25 @@ export class PartitionData implements Trimmable {
     } catch (error) {
       if (!(error instanceof DamagedEntry)) throw error;
       // Whoever reads the document will meet the damage and have it repaired.
-      return { lsn, expiresAt: 0, isDeleted: false };
+      return unread(lsn);
     }
     const change = entry && changeIn(entry, key);
     if (lsn < base && change?.body === undefined) return NOWHERE;
-    return change === undefined ? { lsn, expiresAt: 0, isDeleted: false } : placeOf(lsn, entry!.at, change);
+    return change === undefined ? unread(lsn) : placeOf(lsn, entry!.at, change);
   }
 }
 
-function placeOf(lsn: number, at: number, change: { readonly body?: unknown; readonly ttl?: number }): Place {
-  const isDeleted = change.body === undefined;
-  if (change.ttl === undefined || isDeleted) return { lsn, expiresAt: 0, isDeleted };
-  return { lsn, expiresAt: expiresAt({ at, ttl: change.ttl }), isDeleted };
+function placeOf(lsn: number, at: number, { body, ttl, createdLsn, partitionKey }: Change): Place {
+  const isDeleted = body === undefined;
+  return {
+    lsn,
+    expiresAt: ttl === undefined || isDeleted ? 0 : expiresAt({ at, ttl }),
+    isDeleted,
+    createdLsn: createdLsn === 0 ? lsn : createdLsn,
+    partitionKey,
+  };
+}
+
+function unread(lsn: number): Place {
+  return { ...NOWHERE, lsn, isDeleted: false };
 }

@@ -41,6 +41,7 @@ export function observedStore(
       return store.logBytes;
     },
     newest: (key) => store.newest(key),
+    glance: (key) => store.glance(key),
     version: (key, lsn) => store.version(key, lsn),
     entry: (lsn) => store.entry(lsn),
     entriesAfter: (lsn, maxBytes) => store.entriesAfter(lsn, maxBytes),

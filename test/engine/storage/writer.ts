@@ -13,6 +13,7 @@ const store = await NodeStore.open({
   flushChanges: 20 + choose(200),
   flushMs: 5 + choose(50),
   flushPiece: 1 + choose(50),
+  commitMs: 1 + choose(40),
 });
 
 function takeStep(name: string, partition: PartitionStore): void {

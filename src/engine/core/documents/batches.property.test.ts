@@ -6,7 +6,7 @@ import { etagOf, keyText, type Change, type DocumentKey, type Version } from '..
 import { epkOf } from './epk.ts';
 import { evaluate, type Evaluation } from './evaluate.ts';
 import { LIMITS, type Operation } from './request.ts';
-import { createdLsnOf, versionIn } from './versions.ts';
+import { createdLsnOf, glanceAt, versionIn } from './versions.ts';
 
 const KEY = ['a'];
 const NOW = 50_000;
@@ -21,6 +21,10 @@ const context = {
 class Store {
   readonly versions = new Map<string, Version>();
   find = (key: DocumentKey) => this.versions.get(keyText(key));
+  glance = (key: DocumentKey) => {
+    const version = this.find(key);
+    return version && glanceAt(version);
+  };
 
   apply(changes: readonly Change[], lsn: number, at = NOW): void {
     for (const change of changes)

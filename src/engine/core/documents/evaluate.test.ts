@@ -4,7 +4,7 @@ import { etagOf, type Version } from '../model.ts';
 import { epkOf } from './epk.ts';
 import { evaluate, type Evaluation } from './evaluate.ts';
 import { LIMITS, type ContainerSettings, type Operation, type PartitionKey } from './request.ts';
-import { versionIn } from './versions.ts';
+import { glanceAt, versionIn } from './versions.ts';
 
 const KEY: PartitionKey = ['a'];
 const NOW = 1_000_000;
@@ -30,7 +30,11 @@ function deletion(id: string, lsn: number): Version {
 function run(operations: Operation[], versions: Version[] = [], more: object = {}, key = KEY): Evaluation {
   const find = ({ id }: { id: string }) => versions.find((version) => version.id === id);
   const context = { settings, limits: LIMITS, json: nodeJson, now: NOW, ...more };
-  return evaluate({ partitionKey: key, operations }, { find }, context);
+  const glance = (document: { id: string }) => {
+    const version = find(document);
+    return version && glanceAt(version);
+  };
+  return evaluate({ partitionKey: key, operations }, { find, glance }, context);
 }
 const statuses = ({ results }: Evaluation) => results.map(({ status }) => status);
 function written(evaluation: Evaluation) {
@@ -264,7 +268,7 @@ describe('requests that are wrong as a whole', () => {
     const named = (operation: string) =>
       evaluate(
         { partitionKey: KEY, operations: [create], operation },
-        { find: () => undefined },
+        { find: () => undefined, glance: () => undefined },
         {
           settings,
           limits: LIMITS,

@@ -10,7 +10,15 @@
  * everywhere: a failover could make it untrue. `sawLsn` is how far the caller has to wait. A write needs no such thing: when
  * its own entry is committed, so is everything before it.
  */
-import { etagOf, type Change, type DocumentKey, type OperationResult, type Version } from '../model.ts';
+import {
+  etagOf,
+  type Change,
+  type DocumentKey,
+  type Glance,
+  type JsonBytes,
+  type OperationResult,
+  type Version,
+} from '../model.ts';
 import { NOT_FOUND, unmet } from './conditions.ts';
 import { epkOf } from './epk.ts';
 import type { JsonObject } from './json-value.ts';
@@ -18,10 +26,12 @@ import { formatPartitionKey, partitionKeyProblem, pathsOf } from './partition-ke
 import { patch } from './patch.ts';
 import type { Operation, PartitionKey, PatchStep, WriteRequest } from './request.ts';
 import { validateBody, validateDocument, type Item, type ItemContext } from './validate.ts';
-import { createdLsnOf, isAlive, type Readable } from './versions.ts';
+import type { Readable } from './versions.ts';
 
 export interface DocumentView {
-  /** The newest version; a deletion is one without a body. */
+  /** Of the newest version, a deletion too. */
+  glance(key: DocumentKey): Glance | undefined;
+  /** The version that was glanced at, for those who need its body or its etag. */
   find(key: DocumentKey): Version | undefined;
 }
 
@@ -110,9 +120,13 @@ function requestProblem(
 
 /** An item of the request: how it was, and what the request has made of it so far. */
 interface Place {
-  readonly stored: Version | undefined;
+  readonly id: string;
+  readonly stored: Glance | undefined;
   change?: Change;
 }
+
+/** What the item is now: as it is stored, or as this request has left it. */
+type Current = { readonly from: 'log'; readonly glance: Glance } | (Shown & { readonly from: 'entry' });
 
 class Attempt {
   /** The highest LSN of any version that was looked at. */
@@ -158,7 +172,10 @@ class Attempt {
       case 'delete':
         return this.#on(operation.id, operation, (place) => this.#delete(place, operation.id));
       case 'read':
-        return this.#on(operation.id, operation, (_, current) => ({ status: 200, shows: current! }));
+        return this.#on(operation.id, operation, (place, current) => ({
+          status: 200,
+          shows: this.#shown(place, current!),
+        }));
     }
   }
 
@@ -166,7 +183,7 @@ class Attempt {
   #on(
     id: string,
     operation: Operation,
-    carryOut: (place: Place, current: Shown | undefined) => Answer,
+    carryOut: (place: Place, current: Current | undefined) => Answer,
   ): Answer {
     const place = this.#placeOf(id);
     const current = this.#currentAt(place);
@@ -174,39 +191,51 @@ class Attempt {
       const creates = operation.op === 'create' || operation.op === 'upsert';
       return creates ? carryOut(place, undefined) : NOT_FOUND;
     }
-    if (documentOf(current).partitionKey !== this.#keyText) return SAME_HASH;
+    const { partitionKey } = current.from === 'log' ? current.glance : current.change;
+    if (partitionKey !== this.#keyText) return SAME_HASH;
     if (operation.op === 'create') return EXISTS;
-    const etag = current.from === 'log' ? etagOf(current.version) : undefined;
+    const isConditional = operation.ifMatch !== undefined || operation.ifNoneMatch !== undefined;
+    const etag = isConditional && current.from === 'log' ? etagOf(this.#versionOf(place)) : undefined;
     const refusal = unmet(operation, etag, operation.op === 'read' ? 'read' : 'write');
     if (refusal === undefined) return carryOut(place, current);
-    return refusal.status === 304 ? { ...refusal, shows: current } : refusal;
+    return refusal.status === 304 ? { ...refusal, shows: this.#shown(place, current) } : refusal;
   }
 
   #placeOf(id: string): Place {
     let place = this.#places.get(id);
     if (place === undefined) {
-      const stored = this.#view.find({ epk: this.#epk, id });
+      const stored = this.#view.glance({ epk: this.#epk, id });
       if (stored !== undefined && stored.lsn > this.sawLsn) this.sawLsn = stored.lsn;
-      place = { stored };
+      place = { id, stored };
       this.#places.set(id, place);
     }
     return place;
   }
 
-  #currentAt({ stored, change }: Place): Shown | undefined {
+  #currentAt({ stored, change }: Place): Current | undefined {
     if (change !== undefined) return isReadable(change) ? { from: 'entry', change } : undefined;
-    return isAlive(stored, this.#context.now) ? { from: 'log', version: stored } : undefined;
+    const isThere = stored !== undefined && !stored.isDeleted && this.#context.now < stored.expiresAt;
+    return isThere ? { from: 'log', glance: stored } : undefined;
   }
 
-  #write(place: Place, current: Shown | undefined, item: Item): Answer {
+  #shown(place: Place, current: Current): Shown {
+    return current.from === 'entry' ? current : { from: 'log', version: this.#versionOf(place) };
+  }
+
+  /** Of an item that is there. */
+  #versionOf({ id }: Place): Readable<Version> {
+    return this.#view.find({ epk: this.#epk, id }) as Readable<Version>;
+  }
+
+  #write(place: Place, current: Current | undefined, item: Item): Answer {
     const change = { ...this.#changeOf(place, item.id, current), ...item };
     place.change = change;
     return { status: current === undefined ? 201 : 200, shows: { from: 'entry', change } };
   }
 
-  #patch(place: Place, current: Shown, steps: readonly PatchStep[]): Answer {
+  #patch(place: Place, current: Current, steps: readonly PatchStep[]): Answer {
     const { json, settings, limits } = this.#context;
-    const document = json.parse(documentOf(current).body) as JsonObject;
+    const document = json.parse(this.#bodyOf(place, current)) as JsonObject;
     const patched = patch(document, steps, pathsOf(settings), limits);
     if (!patched.ok) return bad(patched.message);
     const validated = validateDocument(patched.document, undefined, this.#key, this.#context);
@@ -218,24 +247,24 @@ class Attempt {
     return { status: 204 };
   }
 
+  #bodyOf(place: Place, current: Current): JsonBytes {
+    return current.from === 'entry' ? current.change.body : this.#versionOf(place).body;
+  }
+
   /** Without a body: what any change of this item says. */
-  #changeOf({ stored }: Place, id: string, current: Shown | undefined): Change {
+  #changeOf({ stored }: Place, id: string, current: Current | undefined): Change {
     return {
       epk: this.#epk,
       id,
       partitionKey: this.#keyText,
-      createdLsn: current === undefined ? 0 : createdLsnOfShown(current),
+      createdLsn: current === undefined ? 0 : createdLsnIn(current),
       previous: stored?.lsn ?? 0,
     };
   }
 }
 
-function documentOf(shown: Shown): Readable<Change> {
-  return shown.from === 'log' ? shown.version : shown.change;
-}
-
-function createdLsnOfShown(shown: Shown): number {
-  return shown.from === 'log' ? createdLsnOf(shown.version) : shown.change.createdLsn;
+function createdLsnIn(current: Current): number {
+  return current.from === 'log' ? current.glance.createdLsn : current.change.createdLsn;
 }
 
 function isReadable(change: Change): change is Readable<Change> {

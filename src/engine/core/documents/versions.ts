@@ -1,5 +1,5 @@
 /** Changes and the versions that they become. */
-import { expiresAt, type Change, type Entry, type JsonBytes, type Version } from '../model.ts';
+import { expiresAt, type Change, type Entry, type Glance, type JsonBytes, type Version } from '../model.ts';
 
 /** A version that can be read: not a deletion. */
 export type Readable<T extends Change> = T & { readonly body: JsonBytes };
@@ -25,6 +25,17 @@ export function versionIn({ epoch, lsn, at }: Pick<Entry, 'epoch' | 'lsn' | 'at'
 /** LSN of the entry that created the document. 0 in a change means its own entry, so whoever has the version knows it. */
 export function createdLsnOf({ createdLsn, lsn }: Pick<Version, 'createdLsn' | 'lsn'>): number {
   return createdLsn === 0 ? lsn : createdLsn;
+}
+
+export function glanceAt(version: Version): Glance {
+  const { lsn, partitionKey, body } = version;
+  return {
+    lsn,
+    partitionKey,
+    createdLsn: createdLsnOf(version),
+    isDeleted: body === undefined,
+    expiresAt: expiresAt(version),
+  };
 }
 
 /** Whether there is a document: a deletion is none, and neither is one whose time to live is over. */

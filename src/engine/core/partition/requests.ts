@@ -110,7 +110,11 @@ export class Requests {
   #tried(request: WriteRequest, now: number): Evaluation {
     const { store, options } = this.#partition;
     const { settings, limits, json } = options;
-    return evaluate(request, { find: (key) => store.newest(key) }, { settings, limits, json, now });
+    const view = {
+      glance: (key: DocumentKey) => store.glance(key),
+      find: (key: DocumentKey) => store.newest(key),
+    };
+    return evaluate(request, view, { settings, limits, json, now });
   }
 
   #append(
