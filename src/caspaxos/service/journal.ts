@@ -23,6 +23,8 @@ const HEADER = 24;
 /** A disk's block: a record begins a new one, so that no later write touches, or waits for, what was answered. */
 const BLOCK = 4096;
 const SLOW_DISK_MS = 1;
+/** A record of so many bytes keeps the disk busy long enough for this thread to do something else meanwhile. */
+const LONG_BYTES = 16 * 1024;
 export const DEFAULT_JOURNAL_BYTES = 16 * 1024 * 1024;
 
 export interface JournalOptions {
@@ -131,14 +133,14 @@ export class Journal {
   }
 
   /**
-   * On a disk that answers in a fraction of a millisecond, handing the write to another thread and back costs as much
-   * as the write itself, so it is done right here; nothing else could be answered meanwhile anyway. On a slower disk the
-   * thread keeps health checks and signals alive.
+   * On a disk that answers in a fraction of a millisecond, handing a short write to another thread and back costs as much
+   * as the write itself, so it is done right here. A long write, or one to a slower disk, is left to the thread: the next
+   * requests are taken meanwhile.
    */
   async #write(file: FileHandle, record: Buffer, bytes: number): Promise<void> {
     const startedAt = performance.now();
     const written =
-      this.#typicalMs < SLOW_DISK_MS
+      bytes < LONG_BYTES && this.#typicalMs < SLOW_DISK_MS
         ? writeSync(file.fd, record, 0, bytes, this.#position)
         : (await file.write(record, 0, bytes, this.#position)).bytesWritten;
     if (written !== bytes) throw new Error(`the journal took ${written} of ${bytes} bytes`);

@@ -7,6 +7,7 @@
  *                               peers ◀────┘  └──── listener ◀── the other regions' peers
  */
 import { type Cluster, NODE_HOST } from '../../caspaxos/index.ts';
+import { decodeRead, decodeWrite, encodeReadAnswer, encodeWriteAnswer, METHODS } from '../../client/index.ts';
 import {
   type Consistency,
   type ContainerSettings,
@@ -31,10 +32,10 @@ import {
   type Payload,
   RpcError,
   type RpcTls,
-} from '../rpc/index.ts';
-import { decodeRead, decodeWrite, encodeReadAnswer, encodeWriteAnswer, METHODS } from './client-wire.ts';
+} from '../../transport/index.ts';
 import { decodePeerMessage } from './node-wire.ts';
 import { PEER_CHANNEL, Peers } from './peers.ts';
+import { Turns } from './turns.ts';
 
 export interface PartitionSetOptions {
   readonly partitionSet: string;
@@ -74,6 +75,7 @@ export class RegionNode {
   readonly #incarnation: number;
   readonly #cluster: Cluster;
   readonly #peers: Peers;
+  readonly #turns: Turns;
   #listener: Listener | undefined;
 
   private constructor(options: RegionNodeOptions, cluster: Cluster, incarnation: number) {
@@ -82,6 +84,7 @@ export class RegionNode {
     this.#cluster = cluster;
     const { region, disk, onEvent, logger } = options;
     const host = options.host ?? NODE_HOST;
+    this.#turns = new Turns(host);
     this.#peers = new Peers({
       host,
       self: this.#self,
@@ -180,7 +183,7 @@ export class RegionNode {
     if (caller.role === 'node') {
       return { onMessage: (channel, payload) => this.#onPeerMessage(caller.region, channel, payload) };
     }
-    return { onRequest: (method, payload) => this.#onRequest(method, payload) };
+    return { onRequest: (method, payload) => this.#turns.take(() => this.#onRequest(method, payload)) };
   }
 
   #onPeerMessage(from: RegionName, channel: number, payload: Buffer): void {
