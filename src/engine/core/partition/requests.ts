@@ -44,13 +44,18 @@ export class Requests {
   /** `done` is called once. An outcome that is not known by the deadline is unknown. */
   write(request: WriteRequest, deadlineAt: number, done: (answer: WriteAnswer) => void): void {
     if (this.#isFull()) {
-      done(refused('TOO_MANY_REQUESTS', RETRY_AFTER_MS));
+      // Whoever does not write here has no use for coming back.
+      done(
+        this.#acceptingReign === undefined
+          ? refused('NOT_WRITER')
+          : refused('TOO_MANY_REQUESTS', RETRY_AFTER_MS),
+      );
       return;
     }
     const attempt = (): boolean => {
-      const reign = this.#partition.reign;
+      const reign = this.#acceptingReign;
       const { diskError, port } = this.#partition;
-      if (reign === undefined || !reign.role.accepts || !port.mayWrite()) done(refused('NOT_WRITER'));
+      if (reign === undefined) done(refused('NOT_WRITER'));
       else if (diskError !== undefined) done(refused('DISK_FULL'));
       else if (reign.isHeldBack(port.now())) return false;
       else this.#evaluate(reign, request, deadlineAt, done);
@@ -58,6 +63,11 @@ export class Requests {
     };
     const expire = (): void => done(refused('TOO_MANY_REQUESTS', RETRY_AFTER_MS));
     this.#partition.waits.add({ attempt, deadlineAt, expire });
+  }
+
+  get #acceptingReign(): Reign | undefined {
+    const { reign, port } = this.#partition;
+    return reign !== undefined && reign.role.accepts && port.mayWrite() ? reign : undefined;
   }
 
   #isFull(): boolean {
@@ -169,8 +179,9 @@ export class Requests {
 
   /** Writes the deletion of documents whose time to live is over. Says how many. */
   expire(limit: number): number {
-    const { reign, port, store, diskError } = this.#partition;
-    if (reign === undefined || !reign.role.accepts || !port.mayWrite() || diskError !== undefined) return 0;
+    const { port, store, diskError } = this.#partition;
+    const reign = this.#acceptingReign;
+    if (reign === undefined || diskError !== undefined) return 0;
     if (reign.isHeldBack(port.now())) return 0;
     const at = this.#time(reign);
     let expired: readonly Version[];

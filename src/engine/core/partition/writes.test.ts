@@ -51,6 +51,8 @@ describe('a write is refused', () => {
     const scan = scene.scan('b', 'Strong');
     expect(reads.map(shown)).toEqual(['waits', 'waits', 'TOO_MANY_REQUESTS']);
     expect(scan.answer).toMatchObject({ code: 'TOO_MANY_REQUESTS' });
+    // Its client should go elsewhere, not come back.
+    expect(outcome(scene.put('b', 'x', 1))).toBe('NOT_WRITER');
   });
 
   test('while the disk takes nothing; what is under way is answered when it does again', () => {
