@@ -1,6 +1,6 @@
 /** One partition's agent in a real process: its updates run on the cluster's register, its roles on the driver. */
 import { type Cluster, reject } from '../caspaxos/index.ts';
-import type { Host } from '../protocol/index.ts';
+import type { Host, Timer } from '../protocol/index.ts';
 import {
   type AgentEvent,
   AgentStateMachine,
@@ -149,12 +149,14 @@ export class HostedAgent implements Sleeper {
     const startedAt = host.now();
     if (this.state?.writer === this.#options.region) await this.#giveAway(withinMs / 2);
     const left = withinMs - (host.now() - startedAt);
+    let timer: Timer | undefined;
     const stopped = new Promise<void>((resolve) => {
       this.#stopped = resolve;
-      host.after(left, resolve);
+      timer = host.after(left, resolve);
     });
     this.#act(() => this.#core.stop(host.now()));
     await stopped;
+    host.cancel(timer);
     this.close();
   }
 
