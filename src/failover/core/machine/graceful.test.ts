@@ -239,6 +239,26 @@ describe('rule 19: the switch', () => {
     expect(done).toMatchObject({ writer: 'A', gcn: 3 });
     expect(done.pin).toBeUndefined();
   });
+
+  test('away from a revoked region pins nothing either; it gets the writes back when it has proved itself', () => {
+    const begun = beats(after(healthy(), () => intent({ kind: 'revoke', target: 'A' })));
+    const away = after(
+      begun,
+      (now) => heartbeat(now, 'B', { wait: { step: now.step, waitedMs: 1 } }),
+      (now) => writerSays(now, { quiescedInStep: now.step }),
+    );
+    expect(away).toMatchObject({ writer: 'B', gcn: 2, regions: { A: { live: 0 } } });
+    expect(away.pin).toBeUndefined();
+    expect(beats(away).phase).toBe('Steady');
+    const again = after(
+      away,
+      (now) => heartbeat(now, 'B'),
+      (now) => heartbeat(now, 'A'),
+      (now) => heartbeat(now, 'B'),
+      (now) => heartbeat(now, 'A'),
+    );
+    expect(beats(again)).toMatchObject({ phase: 'Graceful', target: 'A', why: 'priority' });
+  });
 });
 
 describe('rule 20: a move that comes to nothing', () => {

@@ -62,8 +62,7 @@ export function begin(
 function nextMove(state: FailoverState, report: RegionReport, awake: number): Move | undefined {
   const wished = state.open.find(({ kind }) => kind === 'switchover')?.target;
   if (wished !== undefined && isReady(state, report, wished)) return { target: wished, why: 'operator' };
-  const isRevoked = state.open.some(({ kind, target }) => kind === 'revoke' && target === state.writer);
-  if (isRevoked) return awayFrom(state, report, 'operator');
+  if (isRevoked(state)) return awayFrom(state, report, 'operator');
   if (state.damping.wait > 0) return undefined;
   if (state.regions[report.region]!.leaving === true) return awayFrom(state, report, 'leaving');
   if (state.paused === true) return undefined;
@@ -140,7 +139,8 @@ export function switchOver(state: FailoverState, report: RegionReport): Failover
   const said = currentReport(state, target);
   if (said === undefined || !sameProgress(said.progress, final) || isGone(state, target)) return state;
   const { target: _target, why = 'priority', quiesce: _quiesce, final: _final, ...rest } = state;
-  const left = why === 'signal' ? withRegion(state, writer, diedAgain(state, writer)) : state;
+  const old = why === 'signal' ? diedAgain(state, writer) : state.regions[writer]!;
+  const left = withRegion(state, writer, isRevoked(state) ? { ...old, live: 0 } : old);
   const regions = Object.fromEntries(
     Object.entries(left.regions).map(([name, { report: _report, stop: _stop, good: _good, ...region }]) => [
       name,
@@ -157,13 +157,18 @@ export function switchOver(state: FailoverState, report: RegionReport): Failover
     leaseMs: grantedLeaseMs(state),
     raise: { cause: 'switch', gcn, writer, beat: state.regions[writer]!.beat, lsn: final.lsn },
     damping: { ...state.damping, failures: 0, wait: 0, vain: 0 },
-    // An operator's choice is not undone by the next failback.
-    ...(why === 'operator' && { pin: target }),
+    // An operator's choice is not undone by the next failback. That a region should not write, as when it stops, is no
+    // choice of another: when it is back and has proved itself, the writes go home.
+    ...(isWished(state, target) && { pin: target }),
   };
   return remember(next, {
     ...entry(state, report, { what: 'switched', why, region: target }),
     to: gcn + 1,
   });
+}
+
+function isRevoked({ open, writer }: FailoverState): boolean {
+  return open.some(({ kind, target }) => kind === 'revoke' && target === writer);
 }
 
 function isWished(state: FailoverState, target: RegionName): boolean {

@@ -1,0 +1,126 @@
+/** The cluster that faults are done to, and what can be seen of it from outside. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LocalCluster, nodesOf } from 'baton/server';
+import { randomUUID } from 'node:crypto';
+
+export const REGIONS = ['west', 'east', 'north'] as const;
+export const HOME = REGIONS[0];
+const ACCEPTORS = 5;
+const PATIENCE_MS = 90_000;
+const LOOK_MS = 50;
+
+interface View {
+  readonly partitionSet: string;
+  readonly gcn: number;
+  readonly phase: string;
+  readonly writeRegion: string | null;
+  readonly leaseSet: readonly string[];
+  readonly local: { readonly region: string; readonly canWrite: boolean };
+}
+
+export class Ground {
+  readonly #cluster: LocalCluster;
+
+  private constructor(cluster: LocalCluster) {
+    this.#cluster = cluster;
+  }
+
+  static async start(partitionSets: number): Promise<Ground> {
+    const cluster = await LocalCluster.start({
+      directory: mkdtempSync(join(tmpdir(), 'baton-failover-')),
+      isTemporary: true,
+      portBase: 'free',
+      regions: [...REGIONS],
+      partitionSets,
+      acceptors: ACCEPTORS,
+      profile: 'fast',
+      consistency: 'Strong',
+    });
+    return new Ground(cluster);
+  }
+
+  get cluster(): LocalCluster {
+    return this.#cluster;
+  }
+
+  /** Addresses of nodes, that of the region first. */
+  endpointsFrom(region: string): string[] {
+    const { regions } = this.#cluster.config;
+    const ordered = [...regions].sort((a, b) => Number(b.name === region) - Number(a.name === region));
+    return ordered.flatMap(({ nodes }) => nodes.map(({ address: { host, port } }) => `${host}:${port}`));
+  }
+
+  /** What the nodes say, by partition-set; the view with the highest GCN. */
+  async views(): Promise<Map<string, View>> {
+    const merged = new Map<string, View>();
+    const answers = await Promise.all(
+      nodesOf(this.#cluster.config).map(async ({ http }) => {
+        if (http === undefined) return [];
+        const url = `http://${http.host}:${http.port}/v1/partition-sets`;
+        const response = await fetch(url, { signal: AbortSignal.timeout(1000) }).catch(() => undefined);
+        if (response?.ok !== true) return [];
+        return ((await response.json()) as { partitionSets: readonly View[] }).partitionSets;
+      }),
+    );
+    for (const view of answers.flat()) {
+      const known = merged.get(view.partitionSet);
+      const isNewer = known === undefined || view.gcn > known.gcn;
+      const isOwn = known?.gcn === view.gcn && view.local.region === view.writeRegion;
+      if (isNewer || isOwn) merged.set(view.partitionSet, view);
+    }
+    return merged;
+  }
+
+  /** Until every partition-set is written at home, with every region in its lease set: as it is when nothing is wrong. */
+  async calm(): Promise<void> {
+    const until = performance.now() + PATIENCE_MS;
+    let quiet = 0;
+    while (quiet < 3) {
+      const views = [...(await this.views()).values()];
+      if (performance.now() > until)
+        throw new Error(`The cluster does not become calm: ${JSON.stringify(views.slice(0, 2))}`);
+      const isCalm =
+        views.length === this.#count &&
+        views.every(
+          ({ phase, writeRegion, leaseSet, local }) =>
+            phase === 'Steady' &&
+            writeRegion === HOME &&
+            leaseSet.length === REGIONS.length &&
+            local.region === HOME &&
+            local.canWrite,
+        );
+      quiet = isCalm ? quiet + 1 : 0;
+      await sleep(LOOK_MS * 4);
+    }
+  }
+
+  /** Posts it for a partition-set; to any node that answers. */
+  async wish(partitionSet: string, intent: object): Promise<void> {
+    const body = JSON.stringify({ intent, id: randomUUID(), who: 'bench' });
+    for (const { http } of nodesOf(this.#cluster.config)) {
+      if (http === undefined) continue;
+      const url = `http://${http.host}:${http.port}/v1/partition-sets/${partitionSet}/intents`;
+      const headers = { 'content-type': 'application/json' };
+      const response = await fetch(url, { method: 'POST', body, headers }).catch(() => undefined);
+      if (response?.ok === true) return;
+    }
+    throw new Error(`Nobody takes the wish ${JSON.stringify(intent)}.`);
+  }
+
+  async writesIn(partitionSet: string, region: string): Promise<void> {
+    const until = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const view = (await this.views()).get(partitionSet);
+      if (view?.writeRegion === region && view.phase === 'Steady' && view.local.canWrite) return;
+      if (performance.now() > until) throw new Error(`${partitionSet} is not written in ${region}.`);
+      await sleep(LOOK_MS);
+    }
+  }
+
+  get #count(): number {
+    return this.#cluster.config.containers.reduce((sum, { partitionSets }) => sum + partitionSets, 0);
+  }
+}
