@@ -1,0 +1,144 @@
+/** Does what the README tells a new user to do, in a copy of this repository without anything that is not part of it. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { DEFAULT_PORT_BASE, freePort } from 'baton/server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const START_MS = 300_000;
+const FAILOVER_MS = 60_000;
+/** From the first port of a cluster to that of its DNS. */
+const DNS = 53;
+
+/** What a user has: no settings of this test run. */
+function freshEnvironment(): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS: _, ...rest } = process.env;
+  return Object.fromEntries(
+    Object.entries(rest).filter(([name]) => !/^(npm_|VITEST|BATON_|INIT_CWD)/.test(name)),
+  );
+}
+
+function blockOf(language: string): string {
+  const found = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'm').exec(README)?.[1];
+  if (found === undefined) throw new Error(`The README has no block of ${language}.`);
+  return found;
+}
+
+/** The README's commands, in their order, without their comments. */
+const COMMANDS = blockOf('sh')
+  .split('\n')
+  .map((line) => line.replace(/#.*/, '').trim())
+  .filter((line) => line !== '');
+
+describe('a new user', () => {
+  const clone = mkdtempSync(join(tmpdir(), 'baton-readme-'));
+  let up: ChildProcess;
+  let said = '';
+  let portBase = 0;
+
+  const shell = (command: string): string =>
+    execFileSync('bash', ['-c', command], {
+      cwd: clone,
+      env: freshEnvironment(),
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+
+  /** Commands that find something wrong say so with their exit code. */
+  const shellAnyhow = (command: string): string => {
+    try {
+      return shell(command);
+    } catch (error) {
+      return String((error as { stdout: string }).stdout);
+    }
+  };
+
+  async function until(what: string, condition: () => boolean, ms: number): Promise<void> {
+    const deadline = performance.now() + ms;
+    while (!condition()) {
+      if (performance.now() > deadline || up.exitCode !== null)
+        throw new Error(`never: ${what}. It said:\n${said}`);
+      await sleep(200);
+    }
+  }
+
+  beforeAll(async () => {
+    const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    });
+    for (const file of new Set(files.split('\0').filter((name) => name !== ''))) {
+      mkdirSync(dirname(join(clone, file)), { recursive: true });
+      cpSync(join(ROOT, file), join(clone, file), { force: true });
+    }
+    portBase = await freePort();
+    // As the README says, at ports that nobody else uses here.
+    up = spawn('npm', ['start', '--', '--port-base', String(portBase)], {
+      cwd: clone,
+      env: freshEnvironment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [up.stdout!, up.stderr!])
+      stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await until('Baton is up', () => said.includes('Baton is up'), START_MS);
+  }, START_MS + 10_000);
+
+  afterAll(async () => {
+    if (up.exitCode === null) up.kill('SIGKILL');
+    await sleep(2000);
+    rmSync(clone, { recursive: true, force: true });
+  });
+
+  test('finds all commands in the README', () => {
+    expect(COMMANDS.map((command) => command.split(' ').slice(0, 3).join(' '))).toEqual([
+      'npx baton list',
+      'npx baton chaos',
+      'npx baton doctor',
+      'npx baton history',
+      'npx baton chaos',
+    ]);
+  });
+
+  test('sees a region die and come back, and a program go on writing', async () => {
+    const [list, kill, doctor, history, heal] = COMMANDS as [string, string, string, string, string];
+    expect(shell(list)).toMatch(/items-00 +west +1 +Steady/);
+    shell(kill);
+    await until(
+      'all writes in east',
+      () => /items-00 +east/.test(shell(list)) && !/ +west +1 +Steady/.test(shell(list)),
+      FAILOVER_MS,
+    );
+    expect(shellAnyhow(doctor)).toContain('west-1');
+    expect(shell(history)).toMatch(/items-00.*east/s);
+    const program = blockOf('js').replaceAll(
+      `127.0.0.1:${DEFAULT_PORT_BASE + DNS}`,
+      `127.0.0.1:${portBase + DNS}`,
+    );
+    expect(program).toContain(`127.0.0.1:${portBase + DNS}`);
+    writeFileSync(join(clone, 'first.mjs'), program);
+    expect(shell('node first.mjs')).toContain('50 written in east');
+    shell(heal);
+    await until('all writes in west again', () => !/ +east +[2-9] +Steady/.test(shell(list)), FAILOVER_MS);
+    expect(shell(doctor)).toContain('nothing is wrong');
+  }, 240_000);
+
+  test('stops everything with Ctrl-C', async () => {
+    // The terminal sends it to npm and to what npm runs.
+    const children = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.includes(clone) || line.includes(`port-base ${portBase}`));
+    const supervisor = children.find((line) => line.includes('main.js up'));
+    process.kill(Number(supervisor!.trim().split(' ')[0]), 'SIGINT');
+    await once(up, 'exit');
+    const left = execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.includes(join(clone, 'baton-data')));
+    expect(left).toEqual([]);
+  }, 60_000);
+});
