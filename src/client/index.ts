@@ -20,3 +20,4 @@ export {
   type NodeScan,
   type NodeScanAnswer,
 } from './wire/scan-wire.ts';
+export * from './sdk/index.ts';

@@ -52,7 +52,7 @@ export type NodeWriteAnswer = Exclude<WriteAnswer, { readonly outcome: 'refused'
 export type NodeReadAnswer = Exclude<ReadAnswer, { readonly outcome: 'refused' }> | NodeRefusal;
 
 const OPERATIONS = ['create', 'upsert', 'replace', 'patch', 'delete', 'read'] as const;
-const STEPS: readonly unknown[] = ['add', 'set', 'replace', 'remove', 'incr', 'move'];
+const STEPS: ReadonlySet<unknown> = new Set(['add', 'set', 'replace', 'remove', 'incr', 'move']);
 
 export function encodeWrite({ partitionSet, timeoutMs, request }: NodeWrite): Payload {
   const { partitionKey, operations, operation } = request;
@@ -104,8 +104,10 @@ function bodyIn(bodies: Buffer[]): Buffer {
 }
 
 function stepIn(step: unknown): PatchStep {
-  const { op, path, from, value } = (typeof step === 'object' && step !== null ? step : {}) as Partial<PatchStep>;
-  if (!STEPS.includes(op) || typeof path !== 'string') throw malformed();
+  const { op, path, from, value } = (
+    typeof step === 'object' && step !== null ? step : {}
+  ) as Partial<PatchStep>;
+  if (!STEPS.has(op) || typeof path !== 'string') throw malformed();
   if (from !== undefined && typeof from !== 'string') throw malformed();
   if (value !== undefined && !isJson(value)) throw malformed();
   return {

@@ -1,5 +1,11 @@
 /** Reading the fields of a message that may come from anybody. Each throws MALFORMED when a field is not what it should be. */
-import { type PartitionKey, type Position, READ_LEVELS, type ReadLevel, type Version } from '../../engine/index.ts';
+import {
+  type PartitionKey,
+  type Position,
+  READ_LEVELS,
+  type ReadLevel,
+  type Version,
+} from '../../engine/index.ts';
 import { malformed } from './packing.ts';
 
 export function textIn(value: unknown): string {

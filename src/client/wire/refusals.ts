@@ -5,6 +5,7 @@ import { countIn, msIn, optional, textIn } from './fields.ts';
 /** Codes of a node, besides those of its partitions. */
 export const NODE_REFUSALS = {
   UNKNOWN_PARTITION_SET: 'This node has no copy of that partition-set.',
+  WRONG_PARTITION_SET: 'The document does not lie in that partition-set.',
 } as const;
 
 export type NodeRefusalCode = RefusalCode | keyof typeof NODE_REFUSALS;

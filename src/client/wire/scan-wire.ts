@@ -11,7 +11,17 @@ import {
   type Version,
 } from '../../engine/index.ts';
 import type { Payload } from '../../transport/index.ts';
-import { countIn, levelIn, listIn, msIn, optional, positionIn, textIn, versionIn, versionOut } from './fields.ts';
+import {
+  countIn,
+  levelIn,
+  listIn,
+  msIn,
+  optional,
+  positionIn,
+  textIn,
+  versionIn,
+  versionOut,
+} from './fields.ts';
 import { malformed, packed, unpacked } from './packing.ts';
 import { type NodeRefusal, refusalIn, refusalOut } from './refusals.ts';
 

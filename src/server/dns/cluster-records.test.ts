@@ -34,7 +34,7 @@ const RECORD = 'v=baton1; account=demo; serial=7; region=west 127.0.0.1:4101';
 it('a cluster file gives the record of its account, and where to serve it', async () => {
   const { records, listen, zone } = await readDnsSettings(fileWith(FILE));
   expect([...records.values()].map(encodeAccountRecord)).toEqual([
-    'v=baton1; account=shop; serial=1700000000; consistency=Session; region=west 127.0.0.1:4101; region=east [::1]:4102',
+    'v=baton1; account=shop; serial=1700000000; consistency=Session; region=west 127.0.0.1:4101; region=east [::1]:4102; cluster=demo',
   ]);
   expect([listen, zone]).toEqual([{ host: '127.0.0.1', port: 4053 }, 'baton.local']);
 });

@@ -25,7 +25,7 @@ export interface DnsSettings {
 }
 
 export function accountRecordOf(
-  { account, regions }: Pick<ClusterConfig, 'account' | 'regions'>,
+  { account, cluster, regions }: Pick<ClusterConfig, 'account' | 'cluster' | 'regions'>,
   serial: number,
 ): AccountRecord {
   return {
@@ -36,6 +36,8 @@ export function accountRecordOf(
       region: name,
       addresses: nodes.map(({ address }) => formatAddress(address)),
     })),
+    // Nodes ask everybody for it.
+    ...(cluster !== account.name && { extensions: [`cluster=${cluster}`] }),
   };
 }
 

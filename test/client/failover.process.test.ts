@@ -1,0 +1,247 @@
+/** What users of the SDK notice when regions go: at most that it takes a while. */
+import { NODE_HOST } from 'baton/caspaxos';
+import { type Connection, dial, Listener } from 'baton/transport';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { BatonClient, BatonError, type Change, type ConnectOptions } from 'baton/client';
+import { type Region, RegionCluster, type RegionClusterOptions, REGIONS } from './region-cluster.ts';
+
+interface Item {
+  readonly id: string;
+  readonly n: number;
+}
+
+let cluster: RegionCluster | undefined;
+
+afterEach(async () => {
+  await cluster?.end();
+  cluster = undefined;
+});
+
+async function start(options: RegionClusterOptions = {}): Promise<RegionCluster> {
+  cluster = await RegionCluster.start(options);
+  return cluster;
+}
+
+async function connect(options: Partial<ConnectOptions> = {}): Promise<BatonClient> {
+  const client = await BatonClient.connect({
+    account: 'shop',
+    endpoints: cluster!.endpoints,
+    timeoutMs: 10_000,
+    ...options,
+  });
+  onTestFinished(() => client.close());
+  await client.container('items').upsert({ id: 'warm', n: 0 }, { timeoutMs: 30_000 });
+  return client;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
+
+/** Writes a document every 20 ms, each one on its own; says how long the longest time without an answer was. */
+class Writer {
+  readonly failures: BatonError[] = [];
+  readonly etags = new Map<string, string>();
+  longestGapMs = 0;
+  #isStopping = false;
+  readonly #running: Promise<void>;
+
+  constructor(client: BatonClient) {
+    this.#running = this.#run(client);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#running;
+  }
+
+  async #run(client: BatonClient): Promise<void> {
+    const items = client.container<Item>('items');
+    const underWay: Promise<void>[] = [];
+    let lastAt = performance.now();
+    for (let n = 0; !this.#isStopping; n += 1) {
+      const id = `w-${String(n).padStart(5, '0')}`;
+      const writing = async (): Promise<void> => {
+        try {
+          const { etag } = await items.create({ id, n });
+          this.etags.set(id, etag!);
+          this.longestGapMs = Math.max(this.longestGapMs, performance.now() - lastAt);
+          lastAt = performance.now();
+        } catch (error) {
+          this.failures.push(error as BatonError);
+        }
+      };
+      underWay.push(writing());
+      await pause(20);
+    }
+    await Promise.all(underWay);
+  }
+}
+
+describe('a failover', () => {
+  test('of a killed write region: no error within ten seconds, every acknowledged write is there, each once', async () => {
+    await start();
+    const client = await connect();
+    const writer = new Writer(client);
+    await pause(400);
+    const before = writer.etags.size;
+    expect(before).toBeGreaterThan(5);
+    await cluster!.kill('west');
+    const killed = writer.etags.size;
+    while (writer.etags.size < killed + 100) await pause(50);
+    await writer.stop();
+    expect(writer.failures).toEqual([]);
+    // It took a failover: nobody answered for a while.
+    expect(writer.longestGapMs).toBeGreaterThan(500);
+    const items = client.container<Item>('items');
+    const seen = new Map<string, string>();
+    for await (const { id, _etag } of items.readAll({ consistency: 'Strong' })) seen.set(id, _etag);
+    seen.delete('warm');
+    expect(seen).toEqual(writer.etags);
+    // In the log, too: a write that was sent twice is one entry.
+    const entries: string[] = [];
+    for await (const change of items.changes()) {
+      if (change.id !== 'warm') entries.push(change.id);
+      if (entries.length === writer.etags.size) break;
+    }
+    expect(entries.toSorted()).toEqual([...writer.etags.keys()].toSorted());
+  });
+
+  test('of a planned stop: hardly anything is noticed', async () => {
+    await start();
+    const client = await connect();
+    const writer = new Writer(client);
+    await pause(300);
+    await cluster!.stop('west');
+    await pause(300);
+    await writer.stop();
+    expect(writer.failures).toEqual([]);
+    const { diagnostics } = await client.container('items').upsert({ id: 'warm', n: 1 });
+    expect(diagnostics.region).not.toBe('west');
+  });
+
+  test('the change feed goes on without a gap and without repetition, in another region', async () => {
+    await start();
+    const client = await connect();
+    const caller = new AbortController();
+    const shown: Change<Item>[] = [];
+    const reading = (async () => {
+      const feed = client
+        .container<Item>('items')
+        .changes({ signal: caller.signal, timeoutMs: 30_000, holdMs: 200 });
+      for await (const change of feed) if (change.id !== 'warm') shown.push(change);
+    })();
+    const writer = new Writer(client);
+    await pause(500);
+    await cluster!.kill('west');
+    const killed = writer.etags.size;
+    while (writer.etags.size < killed + 50) await pause(50);
+    await writer.stop();
+    while (shown.length < writer.etags.size) await pause(20);
+    caller.abort();
+    await reading;
+    expect(writer.failures).toEqual([]);
+    expect(shown.map(({ id }) => id).toSorted()).toEqual([...writer.etags.keys()].toSorted());
+    for (const { id, etag } of shown) expect(etag).toBe(writer.etags.get(id));
+  });
+});
+
+/** Stands between clients and a node: drops the answers to writes while told to. */
+class AnswerEater {
+  isEating = false;
+  eaten = 0;
+  address = '';
+  #listener: Listener | undefined;
+  #onward: Connection | undefined;
+
+  static async before(region: Region): Promise<AnswerEater> {
+    const eater = new AnswerEater();
+    const [host, port] = cluster!.address(region).split(':');
+    const self = { role: 'client', cluster: 'shop', node: 'eater', region: '', incarnation: 1 } as const;
+    const onward = await dial({ host: NODE_HOST, address: { host: host!, port: Number(port) }, self });
+    eater.#onward = onward;
+    eater.#listener = await Listener.listen({
+      host: NODE_HOST,
+      address: { host: '127.0.0.1', port: 0 },
+      self: { role: 'node', cluster: 'shop', node: `${region}-1`, region, incarnation: 1 },
+      onConnection: (connection) => ({
+        onRequest: async (method, payload) => {
+          const answer = await onward.call(method, payload, { timeoutMs: 10_000 });
+          if (method !== 1 || !eater.isEating) return answer;
+          eater.eaten += 1;
+          connection.destroy();
+          return answer;
+        },
+      }),
+    });
+    eater.address = `127.0.0.1:${eater.#listener.address.port}`;
+    return eater;
+  }
+
+  async stop(): Promise<void> {
+    this.#onward!.destroy();
+    await this.#listener!.close();
+  }
+}
+
+test('a write whose answer is lost is sent again and carried out once', async () => {
+  await start({ partitionSets: 1 });
+  const eater = await AnswerEater.before('west');
+  onTestFinished(() => eater.stop());
+  const endpoints = REGIONS.map((region) => ({
+    region,
+    addresses: [region === 'west' ? eater.address : cluster!.address(region)],
+  }));
+  const client = await connect({ endpoints });
+  const items = client.container<Item>('items');
+  await items.upsert({ id: 'counter', n: 0 });
+  eater.isEating = true;
+  setTimeout(() => {
+    eater.isEating = false;
+  }, 300);
+  const { diagnostics } = await items.patch('counter', [{ op: 'incr', path: '/n', value: 1 }]);
+  expect(eater.eaten).toBeGreaterThan(0);
+  expect(diagnostics.attempts[0]).toMatchObject({ region: 'west', what: 'CONNECTION_LOST' });
+  expect(diagnostics.attempts.at(-1)).toMatchObject({ region: 'west', what: 'DONE' });
+  expect((await items.read('counter')).document.n).toBe(1);
+  const changes: string[] = [];
+  for await (const change of items.changes()) {
+    changes.push(change.id);
+    if (change.document?.n === 1) break;
+  }
+  expect(changes.filter((id) => id === 'counter')).toHaveLength(2);
+});
+
+test('a session reads its own writes in every region', async () => {
+  await start({ consistency: 'Session', partitionSets: 1 });
+  const writer = await connect();
+  const readers = await Promise.all(REGIONS.map((preferredRegion) => connect({ preferredRegion })));
+  const mine = writer.session();
+  for (let n = 1; n <= 30; n += 1) {
+    const { session } = await writer.container<Item>('items').upsert({ id: 'x', n }, { session: mine });
+    for (const reader of readers) {
+      const theirs = reader.session(session);
+      const { document } = await reader.container<Item>('items').read('x', { session: theirs });
+      expect(document.n).toBe(n);
+    }
+  }
+});
+
+test('with every region gone the error comes at the deadline and says what was tried', async () => {
+  await start();
+  const client = await connect();
+  for (const region of REGIONS) await cluster!.kill(region);
+  const begunAt = performance.now();
+  const error: unknown = await client
+    .container('items')
+    .upsert({ id: 'a', n: 1 }, { timeoutMs: 600 })
+    .catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(BatonError);
+  const { code, outcome, diagnostics, message } = error as BatonError;
+  expect([code, outcome]).toEqual(['UNREACHABLE', 'not applied']);
+  expect(performance.now() - begunAt).toBeGreaterThanOrEqual(595);
+  expect(new Set(diagnostics!.attempts.map(({ region }) => region))).toEqual(new Set(REGIONS));
+  expect(message).toContain('Tried: ');
+});
