@@ -48,7 +48,7 @@ test('it runs and prints what it should', async () => {
   onTestFinished(() => rmSync(cacheDirectory, { recursive: true }));
   const servers = [`127.0.0.1:${dns.address.port}`];
   const connect = (options: ConnectOptions): Promise<BatonClient> => {
-    expect(options).toEqual({ account: 'demo.baton.local', servers: ['127.0.0.1:4053'] });
+    expect(options).toEqual({ account: 'demo.baton.local', servers: ['127.0.0.1:4153'] });
     return BatonClient.connect({ ...options, servers, cacheDirectory, timeoutMs: 30_000 });
   };
   const lines: string[] = [];
