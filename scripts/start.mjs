@@ -1,8 +1,8 @@
-/** `npm start`: everything a fresh clone needs, then the demonstration. Arguments after `--` go to it. */
+/** `npm start`: everything a fresh clone needs, then a cluster on this machine. Arguments after `--` go to `baton up`. */
 import { setUp } from './setup.mjs';
 import { runInstead, runScript } from './run.mjs';
 
 await runScript(async () => {
   await setUp({ projects: ['src/cli'] });
-  return runInstead(process.execPath, ['dist/cli/main.js', 'demo', ...process.argv.slice(2)]);
+  return runInstead(process.execPath, ['dist/cli/main.js', 'up', ...process.argv.slice(2)]);
 });

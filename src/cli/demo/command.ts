@@ -1,5 +1,5 @@
 /**
- * `baton demo`, and what `npm start` runs until there is a cluster to start: the CASPaxos library at work on this machine.
+ * `baton demo`: the CASPaxos library at work on this machine.
  * Acceptor processes, concurrent proposers, one acceptor killed with -9 and brought back, and the proof at the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,0 +1,164 @@
+/** `baton up` and `baton chaos` as people use them, and how they end. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isRunning } from '../caspaxos/index.ts';
+import { freePort, readState } from '../server/index.ts';
+
+const BATON = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const SMALL = ['--regions', '3', '--acceptors', '3', '--partition-sets', '2'];
+
+let directory: string;
+let up: ChildProcess | undefined;
+let output = '';
+
+beforeEach(() => {
+  directory = join(mkdtempSync(join(tmpdir(), 'baton-up-')), 'data');
+});
+
+afterEach(async () => {
+  if (up && up.exitCode === null && up.signalCode === null) {
+    const exited = once(up, 'exit');
+    up.kill('SIGTERM');
+    up.kill('SIGTERM');
+    await exited;
+  }
+  up = undefined;
+  rmSync(join(directory, '..'), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+});
+
+/** A stretch of ports that nobody has asked for: each test file has its own. */
+async function portBase(): Promise<string> {
+  for (let at = 0; at < 2; at += 1) await freePort();
+  return String(await freePort());
+}
+
+async function start(...flags: string[]): Promise<ChildProcess> {
+  const args = ['up', '--data', directory, '--port-base', await portBase(), ...SMALL, ...flags];
+  up = spawn(process.execPath, [BATON, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  output = '';
+  up.stdout!.on('data', (bytes: Buffer) => (output += bytes.toString()));
+  up.stderr!.on('data', (bytes: Buffer) => (output += bytes.toString()));
+  return up;
+}
+
+function printed(text: string | RegExp): Promise<void> {
+  return expect.poll(() => output, { timeout: 60_000, interval: 50 }).toMatch(text);
+}
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+function baton(...args: string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [BATON, ...args], (error, out, err) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
+    );
+  });
+}
+
+async function family(): Promise<{ name: string; pid: number; started: string }[]> {
+  const state = await readState(directory);
+  return state!.processes.map(({ name, pid, started }) => ({ name, pid: pid!, started: started! }));
+}
+
+async function exitOf(child: ChildProcess): Promise<unknown> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return child.exitCode ?? child.signalCode;
+}
+
+describe('baton up', { timeout: 90_000 }, () => {
+  test('says where everything is, obeys chaos, tells of the failover, and stops in order', async () => {
+    const child = await start();
+    await printed(/Ctrl-C stops everything/);
+    expect(output).toMatch(/west +west-1 +127\.0\.0\.1:\d+ +http:\/\/127\.0\.0\.1:\d+/);
+    expect(output).toMatch(/dig @127\.0\.0\.1 -p \d+ TXT demo\.baton\.local/);
+    expect(output).toMatch(/chaos kill west --data /);
+
+    const killed = await baton('chaos', 'kill', 'west', '--data', directory);
+    expect(killed).toEqual({ code: 0, out: 'kill west: west-1\n', err: '' });
+    await printed(/items-0.*: west -> (east|north), [\d.]+ s after kill west/);
+    expect((await baton('chaos', 'heal', '--data', directory)).code).toBe(0);
+    await printed(/items-0.*: (east|north) -> west/);
+
+    const unknown = await baton('chaos', 'kill', 'south', '--data', directory);
+    expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining('[NAME_UNKNOWN]') as string });
+    const cut = await baton('chaos', 'cut', 'west', '--data', directory);
+    expect(cut).toMatchObject({ code: 1, err: expect.stringContaining('--netns') as string });
+
+    const members = await family();
+    child.kill('SIGINT');
+    expect(await exitOf(child)).toBe(0);
+    const order = [...output.matchAll(/stopped (\S+)/g)].map(([, name]) => name);
+    expect(order.slice(0, 3)).toEqual(['north-1', 'east-1', 'west-1']);
+    expect(order.at(-1)).toBe('dns');
+    expect(members.filter(isRunning)).toEqual([]);
+    const gone = await baton('chaos', 'kill', 'west', '--data', directory);
+    expect(gone).toMatchObject({ code: 1, err: expect.stringContaining('[CLUSTER_NOT_RUNNING]') as string });
+  });
+
+  test('killed with -9 leaves no process, not even one that was paused', async () => {
+    const child = await start('--json');
+    await printed(/\n/);
+    expect(JSON.parse(output)).toMatchObject({ pid: child.pid, regions: [{ name: 'west' }, {}, {}] });
+    expect((await baton('chaos', 'pause', 'east', '--data', directory, '--json')).code).toBe(0);
+    const members = await family();
+    expect(members.every(isRunning)).toBe(true);
+    child.kill('SIGKILL');
+    await expect.poll(() => members.filter(isRunning), { timeout: 15_000, interval: 50 }).toEqual([]);
+    const again = await start();
+    await printed(/Ctrl-C stops everything/);
+    again.kill('SIGTERM');
+    expect(await exitOf(again)).toBe(0);
+  });
+
+  test('told twice to stop, stops at once', async () => {
+    const child = await start();
+    await printed(/Ctrl-C stops everything/);
+    expect((await baton('chaos', 'pause', 'west', '--data', directory)).code).toBe(0);
+    const members = await family();
+    child.kill('SIGINT');
+    await printed(/Stopping/);
+    child.kill('SIGINT');
+    expect(await exitOf(child)).toBe(0);
+    expect(members.filter(isRunning)).toEqual([]);
+  });
+
+  test('told to stop while it starts, stops', async () => {
+    const child = await start();
+    await printed(/Starting/);
+    child.kill('SIGINT');
+    expect(await exitOf(child)).toBe(0);
+    expect(output).not.toMatch(/Baton is up|Error/);
+  });
+
+  test('refuses with one line: a taken port, wrong flags', async () => {
+    const base = Number(await portBase());
+    const server = createServer();
+    await once(server.listen(base + 1, '127.0.0.1'), 'listening');
+    const taken = await baton('up', '--data', directory, '--port-base', String(base), ...SMALL);
+    server.close();
+    expect(taken).toMatchObject({
+      code: 1,
+      err: `baton: Port ${base + 1} on 127.0.0.1, for the node west-1, is taken by another process; --port-base moves the ports of all. [PORT_TAKEN]\n`,
+    });
+    for (const flags of [
+      ['--regions', '0'],
+      ['--profile', 'slow'],
+      ['--consistency', 'Weak'],
+      ['--acceptors', 'x'],
+    ]) {
+      const { code, err } = await baton('up', '--data', directory, ...flags);
+      expect([code, err.split('\n').length]).toEqual([1, 2]);
+    }
+    expect(readFileSync(join(directory, 'baton.yaml'), 'utf8')).toContain(`${base + 1}`);
+  });
+});

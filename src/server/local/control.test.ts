@@ -1,0 +1,86 @@
+/** Orders from other processes: only from those who can read the token. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { thisProcess } from '../../caspaxos/index.ts';
+import { ControlServer, sendOrder } from './control.ts';
+import { writeState } from './directory.ts';
+import { LocalClusterError } from './errors.ts';
+import type { Order } from './orders.ts';
+
+let directory: string;
+let server: ControlServer;
+let access: { readonly url: string; readonly token: string };
+const orders: Order[] = [];
+
+beforeEach(async () => {
+  orders.length = 0;
+  directory = mkdtempSync(join(tmpdir(), 'baton-control-'));
+  server = new ControlServer((order) => {
+    orders.push(order);
+    if (order.target === 'nobody') throw new LocalClusterError('NAME_UNKNOWN', 'There is no "nobody".');
+    return Promise.resolve({ processes: ['west-1'] });
+  });
+  access = await server.listen();
+  await keep(access.token);
+});
+
+afterEach(async () => {
+  await server.close();
+  rmSync(directory, { recursive: true });
+});
+
+function keep(token: string): Promise<void> {
+  return writeState(directory, {
+    version: 1,
+    cluster: 'demo',
+    config: 'baton.yaml',
+    portBase: null,
+    namespaces: false,
+    supervisor: thisProcess(),
+    control: { url: access.url, token },
+    processes: [],
+  });
+}
+
+function post(body: string, headers: Record<string, string> = {}): Promise<Response> {
+  const authorization = `Bearer ${access.token}`;
+  return fetch(`${access.url}/v1/orders`, { method: 'POST', body, headers: { authorization, ...headers } });
+}
+
+describe('an order', () => {
+  test('is carried out and answered', async () => {
+    const order: Order = { action: 'cut', target: 'west', from: 'acceptors', direction: 'out' };
+    expect(await sendOrder(directory, order)).toEqual({ processes: ['west-1'] });
+    expect(orders).toEqual([order]);
+  });
+
+  test('that cannot be carried out says why, with its code', async () => {
+    await expect(sendOrder(directory, { action: 'kill', target: 'nobody' })).rejects.toMatchObject({
+      code: 'NAME_UNKNOWN',
+      message: 'There is no "nobody".',
+    });
+  });
+
+  test('with a wrong token is refused', async () => {
+    await keep('x'.repeat(access.token.length));
+    await expect(sendOrder(directory, { action: 'heal' })).rejects.toMatchObject({ code: 'CONTROL_REFUSED' });
+    expect((await post('{"action":"heal"}', { authorization: '' })).status).toBe(401);
+    expect(orders).toEqual([]);
+  });
+
+  test.each(['', '{', '[]', '{"action":"explode"}', `{"action":"heal","target":"${'x'.repeat(20_000)}"}`])(
+    'that is none is refused: %#',
+    async (body) => {
+      expect((await post(body)).status).toBe(400);
+      expect(orders).toEqual([]);
+    },
+  );
+
+  test('to a cluster that does not run is refused', async () => {
+    await expect(sendOrder(join(directory, 'none'), { action: 'heal' })).rejects.toMatchObject({
+      code: 'CLUSTER_NOT_RUNNING',
+    });
+  });
+});

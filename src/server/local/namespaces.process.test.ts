@@ -1,0 +1,72 @@
+/** Links that are cut: both ways, one way, and what is left of the network afterwards. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { notRun } from '../../../test/support/not-run.ts';
+import { LocalCluster } from './index.ts';
+
+const WAIT_MS = 40_000;
+
+let directory: string;
+let cluster: LocalCluster | undefined;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'baton-netns-'));
+});
+
+afterEach(async () => {
+  await cluster?.killAll();
+  cluster = undefined;
+  rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+});
+
+function canMakeNamespaces(): boolean {
+  try {
+    execFileSync('unshare', ['-n', '--', 'ip', 'link', 'add', 'va', 'type', 'veth', 'peer', 'name', 'vb'], {
+      stdio: 'ignore',
+    });
+    execFileSync('nsenter', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** With their hardware addresses: another cluster may take the name next. */
+const interfaces = (): string[] => execFileSync('ip', ['-br', 'link']).toString().split('\n');
+
+test('a region that is cut off is replaced, in each direction, and comes back when it is healed', async (context) => {
+  if (!canMakeNamespaces())
+    notRun(context, {
+      what: 'network namespaces cannot be made here',
+      how: 'run as root on Linux, with iproute2 and util-linux',
+      optional: true,
+    });
+  cluster = new LocalCluster({
+    directory,
+    regions: 3,
+    acceptors: 3,
+    partitionSets: 2,
+    portBase: 'free',
+    namespaces: true,
+  });
+  await cluster.start();
+  await cluster.waitForWriters(['west'], WAIT_MS);
+  await cluster.cut('west', { from: 'regions' });
+  expect(cluster.healthyRegions).toEqual(['east', 'north']);
+  expect(await cluster.heal()).toEqual({ processes: ['west-1'] });
+  for (const order of [{}, { from: 'acceptors', direction: 'out' }, { direction: 'in' }] as const) {
+    await cluster.cut('west', order);
+    expect(cluster.healthyRegions).toEqual(['east', 'north']);
+    await cluster.waitForWriters(['east', 'north'], WAIT_MS);
+    await cluster.heal('west');
+    await cluster.waitForWriters(['west'], WAIT_MS);
+  }
+  const network = cluster.config.regions[0]!.nodes[0]!.address.host.split('.')[1]!;
+  const link = interfaces().find((line) => line.startsWith(`bt${network}@`));
+  expect(link).toBeDefined();
+  await cluster.stop();
+  await expect.poll(interfaces, { timeout: 10_000 }).not.toContain(link);
+});

@@ -1,0 +1,124 @@
+/** Watching the cluster from outside, through the nodes' HTTP: who writes each partition-set, and when that changes. */
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import * as z from 'zod/mini';
+import type { Address } from '../../transport/index.ts';
+
+const ASK_MS = 1000;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+const VIEWS = z.object({
+  partitionSets: z.array(
+    z.object({
+      partitionSet: z.string(),
+      gcn: z.number(),
+      writeRegion: z.nullish(z.string()),
+      local: z.object({ region: z.string(), canWrite: z.boolean() }),
+    }),
+  ),
+});
+
+export interface Observed {
+  readonly partitionSet: string;
+  readonly gcn: number;
+  /** By the view with the highest GCN. */
+  readonly writeRegion: string | undefined;
+  /** The write region's own node says that it takes writes. */
+  readonly canWrite: boolean;
+}
+
+export interface Moved {
+  readonly partitionSets: readonly string[];
+  readonly from: string | undefined;
+  readonly to: string;
+}
+
+export interface ClientTls {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface ObserverOptions {
+  readonly nodes: readonly { readonly http: Address }[];
+  readonly tls?: ClientTls;
+}
+
+export class Observer {
+  readonly #options: ObserverOptions;
+
+  constructor(options: ObserverOptions) {
+    this.#options = options;
+  }
+
+  /** By partition-set; what no node answers for is not in it. */
+  async observe(): Promise<ReadonlyMap<string, Observed>> {
+    const { nodes, tls } = this.#options;
+    const answers = await Promise.all(
+      nodes.map(({ http }) => askJson(http, '/v1/partition-sets', tls).catch(() => undefined)),
+    );
+    const merged = new Map<string, Observed>();
+    const writers = new Set<string>();
+    for (const answer of answers) {
+      const parsed = VIEWS.safeParse(answer);
+      for (const { partitionSet, gcn, writeRegion, local } of parsed.data?.partitionSets ?? []) {
+        if (local.canWrite) writers.add(`${partitionSet} ${local.region}`);
+        const known = merged.get(partitionSet);
+        if (known === undefined || known.gcn < gcn)
+          merged.set(partitionSet, {
+            partitionSet,
+            gcn,
+            writeRegion: writeRegion ?? undefined,
+            canWrite: false,
+          });
+      }
+    }
+    for (const [name, view] of merged)
+      merged.set(name, { ...view, canWrite: writers.has(`${name} ${view.writeRegion}`) });
+    return merged;
+  }
+}
+
+/** What changed hands, together where the hands are the same. */
+export function movesBetween(
+  before: ReadonlyMap<string, Observed>,
+  after: ReadonlyMap<string, Observed>,
+): Moved[] {
+  const moves = new Map<string, { from: string | undefined; to: string; partitionSets: string[] }>();
+  for (const { partitionSet, writeRegion: to } of after.values()) {
+    const from = before.get(partitionSet)?.writeRegion;
+    if (to === undefined || to === from) continue;
+    const key = `${from ?? ''} ${to}`;
+    const move = moves.get(key) ?? { from, to, partitionSets: [] };
+    move.partitionSets.push(partitionSet);
+    moves.set(key, move);
+  }
+  return [...moves.values()];
+}
+
+export function askJson({ host, port }: Address, path: string, tls?: ClientTls): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const options = { host, port, path, agent: false, signal: AbortSignal.timeout(ASK_MS) };
+    const request = tls === undefined ? httpRequest(options) : httpsRequest({ ...options, ...tls });
+    request.on('error', reject);
+    request.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on('data', (bytes: Buffer) => {
+        chunks.push(bytes);
+        length += bytes.length;
+        if (length > MOST_BYTES) request.destroy(new Error('too long an answer'));
+      });
+      response.on('error', reject);
+      response.on('end', () => {
+        try {
+          if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
+          resolve(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+    request.end();
+  });
+}

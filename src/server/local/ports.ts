@@ -1,0 +1,68 @@
+/** Whether the ports of a cluster are free: found out for all of them before anything is started. */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { Address } from '../../transport/index.ts';
+import type { ClusterConfig } from '../config/cluster-config.ts';
+import { nodesOf } from '../config/layout.ts';
+import { LocalClusterError } from './errors.ts';
+
+interface Use {
+  readonly who: string;
+  readonly address: Address;
+  readonly udp?: boolean;
+}
+
+/** In namespaces of their own only DNS can meet a stranger. */
+export function listenersOf(config: ClusterConfig, inNamespaces: boolean): Use[] {
+  const dns = config.dns ? [{ who: 'DNS', address: config.dns.listen, udp: true }] : [];
+  if (inNamespaces) return dns;
+  return [
+    ...config.acceptors.flatMap(({ name, serve }) =>
+      serve ? [{ who: `the acceptor ${name}`, address: serve.listen }] : [],
+    ),
+    ...nodesOf(config).flatMap(({ name, listen, http }) => [
+      { who: `the node ${name}`, address: listen },
+      ...(http ? [{ who: `the status of the node ${name}`, address: http }] : []),
+    ]),
+    ...dns,
+  ];
+}
+
+export async function demandFreePorts(uses: readonly Use[]): Promise<void> {
+  for (const { who, address, udp = false } of uses) {
+    const reason = (await tcpProblem(address)) ?? (udp ? await udpProblem(address) : undefined);
+    if (reason === undefined) continue;
+    const why = reason === 'EADDRINUSE' ? 'is taken by another process' : `cannot be used (${reason})`;
+    throw new LocalClusterError(
+      'PORT_TAKEN',
+      `Port ${address.port} on ${address.host}, for ${who}, ${why}; --port-base moves the ports of all.`,
+    );
+  }
+}
+
+async function tcpProblem({ host, port }: Address): Promise<string | undefined> {
+  const server = createServer();
+  try {
+    await once(server.listen(port, host), 'listening');
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown';
+  }
+  server.close();
+  await once(server, 'close');
+  return undefined;
+}
+
+async function udpProblem({ host, port }: Address): Promise<string | undefined> {
+  const socket = createSocket('udp4');
+  try {
+    const listening = once(socket, 'listening');
+    socket.bind(port, host);
+    await listening;
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown';
+  } finally {
+    socket.close();
+  }
+}

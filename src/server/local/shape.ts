@@ -1,0 +1,130 @@
+/**
+ * What a local cluster is made of, and what stays the same from run to run. A directory that holds a cluster decides its
+ * shape: options that say something else are refused, because data and registers were made for the old shape. Addresses are
+ * no part of it: they may be others in every run.
+ */
+import { CONSISTENCY_LEVELS, type Consistency, type PROFILES } from '../../failover/index.ts';
+import type { ClusterConfig } from '../config/cluster-config.ts';
+import { DEFAULT_PARTITION_SETS } from '../config/schema.ts';
+import { wrongName } from '../config/values.ts';
+import { LocalClusterError } from './errors.ts';
+
+export type Profile = ClusterConfig['profile'];
+
+export interface ShapeOptions {
+  /** How many, or their names in order of priority. */
+  readonly regions?: number | readonly string[];
+  readonly nodesPerRegion?: number;
+  readonly acceptors?: number;
+  readonly partitionSets?: number;
+  readonly profile?: Profile;
+  readonly consistency?: Consistency;
+  readonly minimumDurability?: number;
+}
+
+export interface Shape {
+  readonly regions: readonly string[];
+  readonly nodesPerRegion: number;
+  readonly acceptors: number;
+  readonly partitionSets: number;
+  readonly profile: Profile;
+  readonly consistency: Consistency;
+  readonly minimumDurability: number;
+}
+
+const REGION_NAMES = ['west', 'east', 'north', 'south', 'central', 'upper', 'lower', 'inner', 'outer'];
+export const MOST_NODES = 50;
+export const MOST_ACCEPTORS = 50;
+const MOST_PARTITION_SETS = 4096;
+
+export function shapeFor(options: ShapeOptions): Shape {
+  const regions = regionNames(options.regions ?? 3);
+  const shape: Shape = {
+    regions,
+    nodesPerRegion: options.nodesPerRegion ?? 1,
+    acceptors: options.acceptors ?? 5,
+    partitionSets: options.partitionSets ?? DEFAULT_PARTITION_SETS,
+    profile: options.profile ?? ('fast' satisfies keyof typeof PROFILES),
+    consistency: options.consistency ?? 'Strong',
+    minimumDurability: options.minimumDurability ?? Math.min(2, regions.length),
+  };
+  demandSane(shape);
+  return shape;
+}
+
+export function regionNames(regions: number | readonly string[]): readonly string[] {
+  if (typeof regions === 'object') return regions;
+  demand(
+    Number.isInteger(regions) && regions >= 1 && regions <= REGION_NAMES.length,
+    `A local cluster has 1 to ${REGION_NAMES.length} regions, not ${regions}; more need names.`,
+  );
+  return REGION_NAMES.slice(0, regions);
+}
+
+function demandSane(shape: Shape): void {
+  const { regions, nodesPerRegion, acceptors, partitionSets, consistency, minimumDurability } = shape;
+  for (const region of regions) {
+    const wrong = wrongName(region);
+    demand(wrong === undefined, `The region ${wrong}`);
+  }
+  demand(regions.length > 0, 'A cluster needs a region.');
+  demand(new Set(regions).size === regions.length, `Two regions have one name: ${regions.join(', ')}.`);
+  demandCount('nodes per region', nodesPerRegion, Math.floor(MOST_NODES / regions.length));
+  demandCount('acceptors', acceptors, MOST_ACCEPTORS);
+  demandCount('partition-sets', partitionSets, MOST_PARTITION_SETS);
+  demandCount('regions of the minimum durability', minimumDurability, regions.length);
+  demand(CONSISTENCY_LEVELS.includes(consistency), `There is no consistency level "${consistency}".`);
+}
+
+function demandCount(what: string, value: number, most: number): void {
+  const isGood = Number.isInteger(value) && value >= 1 && value <= most;
+  demand(isGood, `The number of ${what} is from 1 to ${most}, not ${value}.`);
+}
+
+function demand(holds: boolean, otherwise: string): void {
+  if (!holds) throw new LocalClusterError('OPTIONS_INVALID', otherwise);
+}
+
+export function shapeOf({ regions, acceptors, containers, profile, account }: ClusterConfig): Shape {
+  return {
+    regions: regions.map(({ name }) => name),
+    nodesPerRegion: regions[0]!.nodes.length,
+    acceptors: acceptors.length,
+    partitionSets: containers[0]!.partitionSets,
+    profile,
+    consistency: account.consistency,
+    minimumDurability: account.minimumDurability,
+  };
+}
+
+const WORDS: Readonly<Record<keyof Shape, string>> = {
+  regions: 'regions',
+  nodesPerRegion: 'nodes per region',
+  acceptors: 'acceptors',
+  partitionSets: 'partition-sets',
+  profile: 'profile',
+  consistency: 'consistency',
+  minimumDurability: 'minimum durability',
+};
+
+/** Options that nobody gave agree with everything. */
+export function demandSameShape(kept: Shape, options: ShapeOptions, directory: string): void {
+  const asked: Partial<Shape> = {
+    ...options,
+    ...(options.regions !== undefined && { regions: regionNames(options.regions) }),
+  } as Partial<Shape>;
+  const differing = (Object.keys(WORDS) as (keyof Shape)[]).filter(
+    (name) => asked[name] !== undefined && text(asked[name]) !== text(kept[name]),
+  );
+  if (differing.length === 0) return;
+  const said = differing.map((name) => `${WORDS[name]} ${text(kept[name])}, not ${text(asked[name])}`);
+  throw new LocalClusterError(
+    'OPTIONS_DIFFER',
+    `The cluster in ${directory} has ${said.join('; ')}. Use another directory, or remove this one.`,
+  );
+}
+
+function text(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
