@@ -1,0 +1,128 @@
+/**
+ * Which cluster is meant, and where its nodes are. A cluster is named by its file, or by the data directory of `baton up`,
+ * which has the file in it: by the flag, by BATON_CLUSTER, by BATON_DATA, or by lying where they usually do.
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import {
+  type ClusterConfig,
+  ConfigError,
+  nodesOf,
+  partitionSetsOf,
+  readClusterFile,
+  resolveSecrets,
+  tlsFilesOf,
+} from '../../server/index.ts';
+import { OperateError, usage } from './errors.ts';
+import type { Credentials, Target } from './http.ts';
+
+const FILE_NAME = 'baton.yaml';
+const DIRECTORY_NAME = 'baton-data';
+/** Whose certificate the commands show, where every name has its own. */
+const OPERATOR = 'operator';
+
+export interface KnownNode {
+  readonly name: string;
+  readonly region: string;
+  readonly column: number;
+  /** Absent: the file gives it no HTTP address. */
+  readonly http?: Target;
+}
+
+export interface FoundCluster {
+  readonly config: ClusterConfig;
+  readonly name: string;
+  /** In order of priority, as the file has them. */
+  readonly regions: readonly string[];
+  readonly nodes: readonly KnownNode[];
+  /** By name: its container, and the column of nodes that holds it. */
+  readonly partitionSets: ReadonlyMap<string, { readonly container: string; readonly column: number }>;
+  readonly credentials: Credentials;
+}
+
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+}
+
+export async function findCluster(
+  flag: string | undefined,
+  surroundings: Surroundings,
+): Promise<FoundCluster> {
+  try {
+    const config = await readClusterFile(fileFor(flag, surroundings));
+    return {
+      config,
+      name: config.cluster,
+      regions: config.regions.map(({ name }) => name),
+      nodes: nodesOf(config).map(({ name, region, column, http, address }) => ({
+        name,
+        region,
+        column,
+        ...(http && { http: reachable(http, address) }),
+      })),
+      partitionSets: new Map(
+        partitionSetsOf(config).map(({ name, container, column }) => [name, { container, column }]),
+      ),
+      credentials: credentialsFor(config, surroundings),
+    };
+  } catch (error) {
+    if (error instanceof ConfigError) throw usage(error.message);
+    throw error;
+  }
+}
+
+function fileFor(flag: string | undefined, { env, cwd }: Surroundings): string {
+  const named = [flag, env['BATON_CLUSTER'], env['BATON_DATA']].find(
+    (text) => text !== undefined && text !== '',
+  );
+  if (named !== undefined) {
+    const path = resolve(cwd, named);
+    return isDirectory(path) ? join(path, FILE_NAME) : path;
+  }
+  const usual = [join(cwd, DIRECTORY_NAME, FILE_NAME), join(cwd, FILE_NAME)].find((path) => existsSync(path));
+  if (usual !== undefined) return usual;
+  throw new OperateError(
+    'CLUSTER_NOT_FOUND',
+    `There is no cluster here: name its file or its data directory with --cluster or BATON_CLUSTER (looked for ./${DIRECTORY_NAME}/${FILE_NAME} and ./${FILE_NAME}).`,
+  );
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+/** A node that listens everywhere is reached where its peers reach it. */
+function reachable(http: Target, address: Target): Target {
+  return { host: WILDCARDS.has(http.host) ? address.host : http.host, port: http.port };
+}
+
+function credentialsFor(config: ClusterConfig, { env }: Surroundings): Credentials {
+  const { operator } = config.tokens;
+  const { operator: token } = resolveSecrets(
+    { path: config.path, tokens: operator === undefined ? {} : { operator } },
+    { readFile: (path) => readFileSync(path, 'utf8'), env },
+  );
+  const files = tlsFilesOf(config, OPERATOR);
+  return {
+    ...(token && { token: token.reveal() }),
+    ...(files && { tls: tlsIn(files) }),
+  };
+}
+
+function tlsIn({ ca, cert, key }: { ca: string; cert: string; key: string }): Credentials['tls'] & object {
+  const trusted = read(ca);
+  if (trusted === undefined) throw usage(`The certificate of the authority cannot be read: ${ca}`);
+  const [own, secret] = [read(cert), read(key)];
+  return { ca: trusted, ...(own !== undefined && secret !== undefined && { cert: own, key: secret }) };
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

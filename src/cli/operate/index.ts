@@ -1,0 +1,29 @@
+/** The operators' commands, in the manner of `patronictl` (docs/operators.md). */
+import type { Command } from 'commander';
+import { configCommand } from './config.ts';
+import { doctorCommand } from './doctor.ts';
+import { failoverCommand } from './failover.ts';
+import { historyCommand } from './history.ts';
+import { listCommand } from './list.ts';
+import { lostWritesCommand } from './lost-writes.ts';
+import { pauseCommand, resumeCommand } from './pause.ts';
+import { priorityCommand } from './priority.ts';
+import { processStage, type Stage } from './stage.ts';
+import { switchoverCommand } from './switchover.ts';
+import { topologyCommand } from './topology.ts';
+
+export function operatorCommands(stage: Stage = processStage()): Command[] {
+  return [
+    listCommand(stage),
+    topologyCommand(stage),
+    historyCommand(stage),
+    switchoverCommand(stage),
+    failoverCommand(stage),
+    pauseCommand(stage),
+    resumeCommand(stage),
+    priorityCommand(stage),
+    configCommand(stage),
+    lostWritesCommand(stage),
+    doctorCommand(stage),
+  ];
+}

@@ -1,0 +1,63 @@
+/** `baton pause` and `baton resume`: whether partition-sets fail over by themselves. */
+import type { Command } from 'commander';
+import {
+  chosen,
+  type CommonFlags,
+  type Context,
+  operatorCommand,
+  running,
+  type ScopeFlags,
+  withScope,
+} from './command.ts';
+import type { ExitCode } from './errors.ts';
+import { plural } from './output.ts';
+import type { Stage } from './stage.ts';
+import { exitFor, isAccepted, send, sentReport } from './wishes.ts';
+
+interface PauseFlags extends CommonFlags, ScopeFlags {
+  readonly dryRun: boolean;
+}
+
+export function pauseCommand(stage: Stage): Command {
+  return command(stage, 'pause', 'Stop automatic failovers: for work during which regions come and go.', [
+    'baton pause',
+    'baton pause --container items',
+  ]);
+}
+
+export function resumeCommand(stage: Stage): Command {
+  return command(stage, 'resume', 'Let partition-sets fail over by themselves again.', [
+    'baton resume',
+    'baton resume --partition-set items-03',
+  ]);
+}
+
+function command(
+  stage: Stage,
+  kind: 'pause' | 'resume',
+  description: string,
+  examples: readonly string[],
+): Command {
+  return withScope(operatorCommand(kind, description, examples))
+    .option('--dry-run', 'show what would happen, and do nothing', false)
+    .action(
+      running(
+        stage,
+        (context, flags: PauseFlags) => run(context, kind, flags),
+        ([flags]) => flags,
+      ),
+    );
+}
+
+async function run(context: Context, kind: 'pause' | 'resume', flags: PauseFlags): Promise<ExitCode> {
+  const view = await context.cluster.look();
+  const sets = chosen(view, flags);
+  const what = kind === 'pause' ? 'Pausing automatic failovers' : 'Resuming automatic failovers';
+  const sent = await send(context, view, sets, () => ({ kind }), { dryRun: flags.dryRun });
+  context.print(sentReport(what, sent, flags.dryRun));
+  if (kind === 'pause' && !flags.dryRun && sent.some(isAccepted) && context.format === 'pretty') {
+    const count = plural(sent.filter(isAccepted).length, 'partition-set');
+    context.note(`If a write region dies now, ${count} cannot be written until you say: baton resume`);
+  }
+  return exitFor(sent);
+}
