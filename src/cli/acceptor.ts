@@ -2,26 +2,51 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { AcceptorServer, DiskAcceptor, refuseToListenOpenly } from '../caspaxos/index.ts';
+import {
+  AcceptorServer,
+  type AcceptorServerOptions,
+  DiskAcceptor,
+  refuseToListenOpenly,
+} from '../caspaxos/index.ts';
+import { acceptorOf, readClusterFile, readTls, readTokens } from '../server/index.ts';
 import { UsageError } from './errors.ts';
-import { positiveInteger } from './flags.ts';
+import { logLevel, parseListen, positiveInteger } from './flags.ts';
+import { toldToStop } from './stopping.ts';
 
 interface AcceptorFlags {
-  readonly data: string;
-  readonly listen: string;
+  readonly config?: string;
+  readonly name?: string;
+  readonly data?: string;
+  readonly listen?: string;
   readonly tokenFile?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly maxRequestBytes: string;
   readonly stopWithParent: boolean;
-  readonly logLevel: string;
+  readonly logLevel?: string;
 }
+
+interface Place {
+  readonly data: string;
+  readonly server: AcceptorServerOptions;
+  readonly level: string;
+}
+
+const DEFAULT_LISTEN = '127.0.0.1:7400';
 
 export function acceptorCommand(): Command {
   return new Command('acceptor')
     .description('Run an acceptor: it keeps registers on this disk for proposers elsewhere.')
-    .requiredOption('--data <dir>', 'directory for its data; made if it is not there')
-    .option('--listen <host:port>', 'where to listen; port 0 picks a free one', '127.0.0.1:7400')
+    .option(
+      '--config <file>',
+      'a cluster file that says where its data are and where it listens; with --name',
+    )
+    .option('--name <name>', 'which of its acceptors this is')
+    .option('--data <dir>', 'without a cluster file: directory for its data; made if it is not there')
+    .option(
+      '--listen <host:port>',
+      `without a cluster file: where to listen; port 0 picks a free one (default: "${DEFAULT_LISTEN}")`,
+    )
     .option(
       '--token-file <file>',
       'file with the bearer token that proposers must send (or BATON_ACCEPTOR_TOKEN)',
@@ -30,17 +55,30 @@ export function acceptorCommand(): Command {
     .option('--tls-key <file>', 'PEM private key of the certificate')
     .option('--max-request-bytes <n>', 'largest request that is read', '4194304')
     .option('--stop-with-parent', 'stop when standard input ends, as it does when the parent is gone', false)
-    .option('--log-level <level>', 'trace, debug, info, warn, error or silent', 'info')
-    .addHelpText('after', '\nExample:\n  baton acceptor --data ./acceptor-1 --listen 127.0.0.1:7401\n')
+    .option('--log-level <level>', 'trace, debug, info, warn, error or silent (default: "info")')
+    .addHelpText(
+      'after',
+      `
+Example:
+  baton acceptor --data ./acceptor-1 --listen 127.0.0.1:7401
+  baton acceptor --config baton.yaml --name a1
+`,
+    )
     .action(runAcceptor);
 }
 
 async function runAcceptor(flags: AcceptorFlags): Promise<void> {
-  const maxRequestBytes = positiveInteger(flags.maxRequestBytes, '--max-request-bytes');
-  const options = { ...parseListen(flags.listen), token: token(flags), tls: tls(flags), maxRequestBytes };
-  const log = pino({ level: logLevel(flags), base: { role: 'acceptor' } });
+  const {
+    data,
+    server: options,
+    level,
+  } = flags.config === undefined ? placeIn(flags) : await fromFile(flags);
+  const log = pino({
+    level,
+    base: { role: 'acceptor', ...(flags.name !== undefined && { name: flags.name }) },
+  });
   refuseToListenOpenly(options);
-  const acceptor = await DiskAcceptor.open({ directory: flags.data });
+  const acceptor = await DiskAcceptor.open({ directory: data });
   let server: AcceptorServer;
   try {
     server = await AcceptorServer.listen(acceptor, options);
@@ -49,32 +87,49 @@ async function runAcceptor(flags: AcceptorFlags): Promise<void> {
     throw error;
   }
   const { id, sequence, configuration } = acceptor;
-  log.info(
-    { url: server.url, data: flags.data, id, sequence, set: configuration?.number ?? 0 },
-    'acceptor is ready',
-  );
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve);
-    if (flags.stopWithParent) process.stdin.resume().once('end', resolve).once('error', resolve);
-  });
+  log.info({ url: server.url, data, id, sequence, set: configuration?.number ?? 0 }, 'acceptor is ready');
+  await toldToStop(flags);
   log.info({ id }, 'stopping: answering what was begun');
-  process.stdin.destroy();
   await server.close();
   await acceptor.close();
   log.info({ id, ...acceptor.counters }, 'stopped');
 }
 
-function parseListen(listen: string): { host: string; port: number } {
-  const match = /^(?:\[(?<ipv6>[^\]]+)\]|(?<host>[^:]+)):(?<port>\d{1,5})$/.exec(listen);
-  const port = Number(match?.groups?.['port']);
-  if (match === null || port > 65_535)
-    throw new UsageError(`--listen needs the form HOST:PORT, not "${listen}".`);
-  return { host: (match.groups?.['ipv6'] ?? match.groups?.['host'])!, port };
+function placeIn(flags: AcceptorFlags): Place {
+  if (flags.name !== undefined) throw new UsageError('--name needs --config.');
+  if (flags.data === undefined) throw new UsageError('Either --data or --config and --name must be given.');
+  const maxRequestBytes = positiveInteger(flags.maxRequestBytes, '--max-request-bytes');
+  const listen = parseListen(flags.listen ?? DEFAULT_LISTEN);
+  const server = { ...listen, token: token(flags), tls: tls(flags), maxRequestBytes };
+  return { data: flags.data, server, level: logLevel(flags.logLevel ?? 'info') };
 }
 
-function logLevel({ logLevel: level }: AcceptorFlags): string {
-  if (level === 'silent' || level in pino.levels.values) return level;
-  throw new UsageError(`--log-level does not know "${level}".`);
+/** Everything that the file can say, it says. */
+async function fromFile(flags: AcceptorFlags): Promise<Place> {
+  const { config: path, name, data, listen, tokenFile, tlsCert, tlsKey } = flags;
+  if (path === undefined || name === undefined) throw new UsageError('--config needs --name.');
+  for (const given of [data, listen, tokenFile, tlsCert, tlsKey])
+    if (given !== undefined) throw new UsageError(`"${given}": with --config, the file says that.`);
+  const maxRequestBytes = positiveInteger(flags.maxRequestBytes, '--max-request-bytes');
+  const config = await readClusterFile(path);
+  const acceptor = acceptorOf(config, name);
+  if (acceptor === undefined) throw new UsageError(`The file ${path} has no acceptor ${name}.`);
+  const { serve } = acceptor;
+  if (serve === undefined)
+    throw new UsageError(
+      `The acceptor ${name} has no \`data\` in ${path}: it is not started by this command.`,
+    );
+  const files = serve.secure ? readTls(config, name) : undefined;
+  return {
+    data: serve.data,
+    server: {
+      ...serve.listen,
+      token: readTokens(config).acceptor?.reveal(),
+      tls: files && { cert: String(files.cert), key: String(files.key) },
+      maxRequestBytes,
+    },
+    level: logLevel(flags.logLevel ?? config.log.level),
+  };
 }
 
 function token({ tokenFile }: AcceptorFlags): string | undefined {

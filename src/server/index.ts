@@ -1,5 +1,8 @@
-/** A region's process: nodes, and how they talk to each other and to clients. */
-export { freePort } from './local/free-port.ts';
-export * from './node/client-wire.ts';
+/** A region's process: nodes, what they are started from, and how operators and clients find and ask them. */
+export * from './certs/index.ts';
+export * from './config/index.ts';
+export * from './daemon/index.ts';
+export * from './dns/index.ts';
+export * from './http/index.ts';
+export * from './local/index.ts';
 export { type PartitionSetOptions, RegionNode, type RegionNodeOptions } from './node/region-node.ts';
-export * from './rpc/index.ts';

@@ -1,9 +1,7 @@
 /** What nodes send each other, as bytes: replication, pulses, and the agents' hints. Everything is one-way. */
-import { malformed, packed, unpacked } from '../../client/index.ts';
+import { entryIn, malformed, packed, unpacked } from '../../client/index.ts';
 import {
-  decodeEntry,
   encodeEntry,
-  type Entry,
   type EpochStart,
   type NodeMessage,
   type PartitionMessage,
@@ -85,7 +83,7 @@ export function decodePeerMessage(payload: Buffer): PeerMessage {
   if (type === undefined) throw malformed();
   if (type === 'pulse') return { type, isWell: first === true };
   if (typeof first !== 'string') throw malformed();
-  if (type === 'hint') return { type, partitionSet: first, hint: rest[0] as Hint };
+  if (type === 'hint') return { type, partitionSet: first, hint: hintIn(rest[0]) };
   return { type: 'partition', partitionSet: first, message: decodePartitionMessage(type, rest, bodies) };
 }
 
@@ -128,8 +126,19 @@ function decodePartitionMessage(
   }
 }
 
+function hintIn(value: unknown): Hint {
+  const given = (typeof value === 'object' && value !== null ? value : {}) as Partial<
+    Record<string, unknown>
+  >;
+  const gcn = numberIn(given['gcn']);
+  if (given['hint'] === 'phase') return { hint: 'phase', gcn, step: numberIn(given['step']) };
+  const { hint, writer } = given;
+  if (hint !== 'beat' || typeof writer !== 'string') throw malformed();
+  return { hint, gcn, writer, beat: numberIn(given['beat']) };
+}
+
 function numberIn(value: unknown): number {
-  if (typeof value === 'number') return value;
+  if (typeof value === 'number' && !Number.isNaN(value)) return value;
   throw malformed();
 }
 
@@ -139,12 +148,4 @@ function startsIn(value: unknown): readonly EpochStart[] {
   for (let at = 0; at < value.length; at += 2)
     starts.push({ epoch: numberIn(value[at]), lsn: numberIn(value[at + 1]) });
   return starts;
-}
-
-function entryIn(bytes: Buffer): Entry {
-  try {
-    return decodeEntry(bytes);
-  } catch {
-    throw malformed();
-  }
 }

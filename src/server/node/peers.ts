@@ -5,7 +5,15 @@
  */
 import type { EngineLinks, NodeMessage, RegionName } from '../../engine/index.ts';
 import type { Host } from '../../protocol/index.ts';
-import { type Address, type Identity, type Payload, PeerLink, type RpcTls } from '../../transport/index.ts';
+import {
+  type Address,
+  type CallOptions,
+  type Identity,
+  type Payload,
+  PeerLink,
+  RpcError,
+  type RpcTls,
+} from '../../transport/index.ts';
 import { encodePeerMessage, type PeerMessage } from './node-wire.ts';
 
 export const PEER_CHANNEL = 1;
@@ -15,12 +23,21 @@ const MAX_WAITING = 10_000;
 export interface PeersOptions {
   readonly host: Host;
   readonly self: Identity;
-  readonly token?: string;
-  readonly tls?: RpcTls;
+  /** Both are asked for anew whenever a link is made. */
+  readonly token: () => string | undefined;
+  readonly tls: () => RpcTls | undefined;
   /** The node of each other region, and where it is. */
   readonly peers: ReadonlyMap<RegionName, { readonly node: string; readonly address: Address }>;
   readonly onReady: (region: RegionName) => void;
   readonly onLost: (region: RegionName) => void;
+}
+
+export interface PeerStanding {
+  readonly region: RegionName;
+  readonly node: string;
+  readonly isUp: boolean;
+  readonly rttMs: number | undefined;
+  readonly queuedBytes: number;
 }
 
 interface Peer {
@@ -35,14 +52,18 @@ export class Peers implements EngineLinks {
 
   constructor(options: PeersOptions) {
     this.#options = options;
-    const { host, self, token, tls } = options;
+    const { host, self } = options;
     for (const [region, { node, address }] of options.peers) {
       const link = new PeerLink({
         host,
         self,
         node,
-        token,
-        tls,
+        get token() {
+          return options.token();
+        },
+        get tls() {
+          return options.tls();
+        },
         address: () => address,
         onUp: () => host.soon(() => options.onReady(region)),
         onDown: () => this.#onDown(region),
@@ -70,6 +91,24 @@ export class Peers implements EngineLinks {
       peer.isFull = true;
       this.#wait(peer, payload);
     }
+  }
+
+  /** Asks that region's node as a client would. Rejects with an RpcError. */
+  call(to: RegionName, method: number, payload: Payload, options: CallOptions): Promise<Buffer> {
+    const peer = this.#peers.get(to);
+    if (peer !== undefined) return peer.link.call(method, payload, options);
+    return Promise.reject(new RpcError('UNREACHABLE', `There is no link to region ${to}.`));
+  }
+
+  /** How the links are. */
+  get standings(): readonly PeerStanding[] {
+    return [...this.#peers].map(([region, { link }]) => ({
+      region,
+      node: link.node,
+      isUp: link.isUp,
+      rttMs: link.connection?.rttMs,
+      queuedBytes: link.connection?.queuedBytes ?? 0,
+    }));
   }
 
   async close(): Promise<void> {

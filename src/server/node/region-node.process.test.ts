@@ -4,8 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { NODE_HOST } from '../../caspaxos/index.ts';
-import { decodeReadAnswer, decodeWriteAnswer, encodeRead, encodeWrite, METHODS } from '../../client/index.ts';
-import { diskOf, nodeJson, NodeStore, type ReadAnswer, type WriteAnswer } from '../../engine/index.ts';
+import {
+  decodeReadAnswer,
+  decodeWriteAnswer,
+  encodeRead,
+  encodeWrite,
+  METHODS,
+  type NodeReadAnswer,
+  type NodeWriteAnswer,
+} from '../../client/index.ts';
+import { diskOf, nodeJson, NodeStore } from '../../engine/index.ts';
 import { configurationFor, PROFILES } from '../../failover/index.ts';
 import { type Address, type Connection, dial } from '../../transport/index.ts';
 import { freePort } from '../local/free-port.ts';
@@ -85,7 +93,7 @@ class Cluster {
     return connection;
   }
 
-  async put(region: Region, id: string, value: unknown): Promise<WriteAnswer> {
+  async put(region: Region, id: string, value: unknown): Promise<NodeWriteAnswer> {
     const operations = [{ op: 'upsert' as const, body: nodeJson.format({ id, value }) }];
     const request = { partitionKey: [id], operations, operation: `${id}-${JSON.stringify(value)}` };
     const payload = encodeWrite({ partitionSet: PARTITION_SET, timeoutMs: 2000, request });
@@ -97,7 +105,7 @@ class Cluster {
   async get(region: Region, id: string, level: 'Strong' | 'Eventual' = 'Strong'): Promise<unknown> {
     const read = { partitionSet: PARTITION_SET, timeoutMs: 2000, partitionKey: [id], id, level };
     const client = await this.#client(region);
-    const answer: ReadAnswer = decodeReadAnswer(
+    const answer: NodeReadAnswer = decodeReadAnswer(
       await client.call(METHODS.read, encodeRead(read), { timeoutMs: 3000 }),
     );
     if (answer.outcome !== 'done') return answer.code;

@@ -6,41 +6,64 @@
  *                                          │  ▲
  *                               peers ◀────┘  └──── listener ◀── the other regions' peers
  */
-import { type Cluster, NODE_HOST } from '../../caspaxos/index.ts';
-import { decodeRead, decodeWrite, encodeReadAnswer, encodeWriteAnswer, METHODS } from '../../client/index.ts';
+import type { Registry } from 'prom-client';
+import { type AcceptorStatus, type CasPaxosError, type Cluster, NODE_HOST } from '../../caspaxos/index.ts';
 import {
-  type Consistency,
+  type ClusterMap,
+  decodeWriteAnswer,
+  encodeWrite,
+  METHODS,
+  type NodeWriteAnswer,
+} from '../../client/index.ts';
+import {
   type ContainerSettings,
   Engine,
   type EngineDisk,
   type EnginePartition,
-  epkOf,
+  type EpkRange,
   LIMITS,
   nodeJson,
   type PartitionEvent,
   type RegionName,
   type TrimPolicy,
+  type WriteRequest,
 } from '../../engine/index.ts';
-import { AgentHost, type Configuration, type Logger, openAgentCluster } from '../../failover/index.ts';
+import {
+  type AgentEvent,
+  AgentHost,
+  type Configuration,
+  type FailoverState,
+  FailoverError,
+  type Logger,
+  parseState,
+  registerOf,
+} from '../../failover/index.ts';
 import type { Host } from '../../protocol/index.ts';
 import {
   type Address,
   type Caller,
   type ConnectionHandlers,
+  type ConnectionLimits,
   type Identity,
   Listener,
-  type Payload,
   RpcError,
   type RpcTls,
 } from '../../transport/index.ts';
+import { openPatiently } from './acceptors.ts';
+import { complaintAbout, type RpcTokens } from './callers.ts';
+import { ClientRequests, type HostedPartition } from './client-requests.ts';
+import { EngineMetrics } from './engine-metrics.ts';
+import { levelIn, LevelFollower } from './level-follower.ts';
 import { decodePeerMessage } from './node-wire.ts';
-import { PEER_CHANNEL, Peers } from './peers.ts';
+import { PEER_CHANNEL, Peers, type PeerStanding } from './peers.ts';
 import { Turns } from './turns.ts';
 
 export interface PartitionSetOptions {
   readonly partitionSet: string;
   readonly configuration: Configuration;
   readonly settings: ContainerSettings;
+  /** Of effective partition keys; what lies elsewhere is refused. */
+  readonly range?: EpkRange;
   readonly trim?: TrimPolicy;
 }
 
@@ -54,43 +77,67 @@ export interface RegionNodeOptions {
   readonly peers: ReadonlyMap<RegionName, { readonly node: string; readonly address: Address }>;
   readonly acceptors: readonly string[];
   readonly acceptorToken?: string;
+  /** The authority of acceptors with an https URL, PEM. */
+  readonly acceptorCa?: string;
+  /** The acceptors cannot be reached yet; they are tried again. Without it that is an error of `start`. */
+  readonly onWaiting?: (error: CasPaxosError) => void;
+  /** Ends a `start` that waits. */
+  readonly signal?: AbortSignal;
   readonly disk: EngineDisk;
   readonly intervalMs: number;
-  readonly token?: string;
-  readonly tls?: RpcTls;
+  /** What nodes and clients must show. Asked anew for every caller. */
+  readonly tokens?: () => RpcTokens;
+  readonly tls?: () => RpcTls | undefined;
+  readonly limits?: Partial<ConnectionLimits>;
+  readonly map?: () => ClusterMap | undefined;
   readonly logger?: Logger;
+  readonly metrics?: Registry;
   readonly onEvent?: (partitionSet: string, event: PartitionEvent) => void;
+  readonly onAgentEvent?: (partitionSet: string, event: AgentEvent) => void;
   readonly host?: Host;
 }
 
 /** Writes and reads of one partition that wait at a time; more are told to come back. */
 const MAX_WAITING = 4096;
-const LONGEST_MS = 60_000;
+/** How long a stop waits for answers that do not come any more. */
+const CLOSE_MS = 2000;
+
+interface Beginnings {
+  readonly options: RegionNodeOptions;
+  readonly self: Identity;
+  readonly cluster: Cluster;
+  readonly listener: Listener;
+  readonly metrics: EngineMetrics | undefined;
+}
 
 export class RegionNode {
   readonly agents: AgentHost;
   readonly engine: Engine;
-  readonly #options: RegionNodeOptions;
   /** Higher in every life of this node: whoever it was connected to knows the next one from the last. */
-  readonly #incarnation: number;
+  readonly incarnation: number;
+  readonly #options: RegionNodeOptions;
   readonly #cluster: Cluster;
   readonly #peers: Peers;
   readonly #turns: Turns;
-  #listener: Listener | undefined;
+  readonly #requests: ClientRequests;
+  readonly #partitions = new Map<string, HostedPartition>();
+  readonly #stopping = new AbortController();
+  readonly #listener: Listener;
 
-  private constructor(options: RegionNodeOptions, cluster: Cluster, incarnation: number) {
+  private constructor({ options, self, cluster, listener, metrics }: Beginnings) {
     this.#options = options;
-    this.#incarnation = incarnation;
+    this.incarnation = self.incarnation;
     this.#cluster = cluster;
-    const { region, disk, onEvent, logger } = options;
+    this.#listener = listener;
+    const { region, disk, logger, onAgentEvent } = options;
     const host = options.host ?? NODE_HOST;
     this.#turns = new Turns(host);
     this.#peers = new Peers({
       host,
-      self: this.#self,
+      self,
       peers: options.peers,
-      ...(options.token !== undefined && { token: options.token }),
-      ...(options.tls && { tls: options.tls }),
+      token: () => options.tokens?.().node,
+      tls: () => options.tls?.(),
       onReady: (other) => this.engine.linkReady(other),
       onLost: (other) => this.engine.linkLost(other),
     });
@@ -100,90 +147,203 @@ export class RegionNode {
       disk,
       links: this.#peers,
       others: [...options.peers.keys()],
-      ...(onEvent && { onEvent }),
+      onEvent: (partitionSet, event) => {
+        metrics?.onEvent(event);
+        options.onEvent?.(partitionSet, event);
+      },
     });
     this.agents = new AgentHost({
       region,
       cluster,
       host,
       ...(logger && { logger }),
+      ...(options.metrics && { metrics: options.metrics }),
+      ...(onAgentEvent && { onEvent: onAgentEvent }),
       sendHint: (partitionSet, hint) => {
         for (const other of options.peers.keys())
           this.#peers.sendAny(other, { type: 'hint', partitionSet, hint });
       },
     });
+    this.#requests = new ClientRequests({
+      host,
+      find: (partitionSet) => this.#partitions.get(partitionSet),
+      stateOf: (partitionSet) => this.agents.agentOf(partitionSet)?.state,
+      map: () => options.map?.(),
+      onEnd: (kind, end, ms) => metrics?.onRequest(kind, end, ms),
+      stopping: this.#stopping.signal,
+    });
   }
 
+  /** Listens first, then waits for the acceptors: whoever calls meanwhile is let in and told nothing yet. */
   static async start(options: RegionNodeOptions): Promise<RegionNode> {
-    const { acceptors, node, intervalMs, acceptorToken, host } = options;
-    const cluster = await openAgentCluster(
-      { acceptors, proposer: node, ...(acceptorToken && { token: acceptorToken }), ...(host && { host }) },
-      { intervalMs },
+    const { acceptors, acceptorToken, acceptorCa, intervalMs, onWaiting, signal } = options;
+    const host = options.host ?? NODE_HOST;
+    let started: RegionNode | undefined;
+    const metrics = options.metrics && new EngineMetrics(options.metrics, () => started);
+    const { cluster: name, node, region } = options;
+    const incarnation = await nextLife(options.disk);
+    const self: Identity = { role: 'node', cluster: name, node, region, incarnation };
+    const listener = await RegionNode.#listen(
+      options,
+      self,
+      () => started,
+      (error) => metrics?.onRefused(error.code),
     );
-    const started = new RegionNode(options, cluster, await nextLife(options.disk));
-    await started.#listen();
-    return started;
+    try {
+      const cluster = await openPatiently(
+        {
+          acceptors,
+          proposer: node,
+          host,
+          ...(acceptorToken !== undefined && { token: acceptorToken }),
+          ...(acceptorCa !== undefined && { ca: acceptorCa }),
+        },
+        { host, intervalMs, onWaiting, signal },
+      );
+      cluster.on('warning', ({ code, message }) => options.logger?.warn({ code }, message));
+      cluster.on('alarm', ({ code, message }) => options.logger?.error({ code }, message));
+      started = new RegionNode({ options, self, cluster, listener, metrics });
+      return started;
+    } catch (error) {
+      await listener.close();
+      throw error;
+    }
   }
 
   get address(): Address {
-    return this.#listener!.address;
+    return this.#listener.address;
+  }
+
+  get partitions(): readonly EnginePartition[] {
+    return [...this.#partitions.values()].map(({ partition }) => partition);
+  }
+
+  partition(partitionSet: string): EnginePartition | undefined {
+    return this.#partitions.get(partitionSet)?.partition;
+  }
+
+  get peers(): readonly PeerStanding[] {
+    return this.#peers.standings;
+  }
+
+  get acceptors(): readonly AcceptorStatus[] {
+    return this.#cluster.acceptors;
+  }
+
+  /** Callers that are connected now, by what they are. */
+  get callers(): { readonly node: number; readonly client: number } {
+    let node = 0;
+    for (const { peer } of this.#listener.connections) if (peer.role === 'node') node += 1;
+    return { node, client: this.#listener.connections.size - node };
   }
 
   /** Brings a copy of a partition-set to life: its data, then its agent. */
-  async add({ partitionSet, configuration, settings, trim }: PartitionSetOptions): Promise<EnginePartition> {
-    const { consistency, staleness, priorities } = configuration;
-    const level: Consistency = { level: consistency, ...(staleness && { staleness }) };
+  async add({
+    partitionSet,
+    configuration,
+    settings,
+    range,
+    trim,
+  }: PartitionSetOptions): Promise<EnginePartition> {
     const partition = this.engine.open({
       partitionSet,
       region: this.#options.region,
-      regions: priorities,
-      consistency: level,
+      regions: configuration.priorities,
+      consistency: levelIn(configuration, false),
       settings,
       limits: LIMITS,
       json: nodeJson,
       maxWaiting: MAX_WAITING,
       ...(trim && { trim }),
     });
-    await this.agents.add({ partitionSet, driver: partition, configuration });
+    this.#partitions.set(partitionSet, { partition, range });
+    const driver = new LevelFollower(partition, () => this.agents.agentOf(partitionSet)?.state);
+    await this.agents.add({ partitionSet, driver, configuration });
     return partition;
+  }
+
+  /** A partition-set's failover state as the acceptors have it now; undefined: they have none. */
+  async readState(partitionSet: string, timeoutMs?: number): Promise<FailoverState | undefined> {
+    const options = timeoutMs === undefined ? {} : { timeoutMs };
+    const { value } = await this.#cluster.read(registerOf(partitionSet), options);
+    if (value === undefined) return undefined;
+    const parsed = parseState(value);
+    if ('value' in parsed) return parsed.value;
+    const { code, message, field } = parsed.refusal;
+    throw new FailoverError(code, message, field);
+  }
+
+  /** A write of this node's own, wherever writes are taken now. Rejects with an RpcError when that cannot be reached. */
+  async writeAnywhere(
+    partitionSet: string,
+    request: WriteRequest,
+    timeoutMs: number,
+  ): Promise<NodeWriteAnswer> {
+    const here = await this.engine.partition(partitionSet).write(request, timeoutMs);
+    const writer = this.agents.agentOf(partitionSet)?.state?.writer ?? this.#options.region;
+    const isHere = here.outcome !== 'refused' || here.code !== 'NOT_WRITER';
+    if (isHere || writer === this.#options.region) return here;
+    const payload = encodeWrite({ partitionSet, timeoutMs, request });
+    return decodeWriteAnswer(await this.#peers.call(writer, METHODS.write, payload, { timeoutMs }));
   }
 
   /** Moves the writes away first, as far as there is time. */
   async stop(withinMs: number): Promise<void> {
     await this.agents.stop(withinMs);
+    this.#stopping.abort();
+    await this.#listener.close();
     await this.close();
   }
 
   /** Ends at once. */
   async close(): Promise<void> {
+    this.#stopping.abort();
     this.agents.close();
     this.engine.close();
-    await Promise.all([this.#listener?.close(), this.#peers.close()]);
+    await Promise.all([this.#listener.close(), this.#peers.close()]);
     await this.#cluster.close();
   }
 
-  get #self(): Identity {
-    const { cluster, node, region } = this.#options;
-    return { role: 'node', cluster, node, region, incarnation: this.#incarnation };
-  }
-
-  async #listen(): Promise<void> {
-    const { listen, token, tls, host = NODE_HOST } = this.#options;
-    this.#listener = await Listener.listen({
+  static #listen(
+    options: RegionNodeOptions,
+    self: Identity,
+    started: () => RegionNode | undefined,
+    onRefused: (error: RpcError) => void,
+  ): Promise<Listener> {
+    const { listen: address, peers, limits, host = NODE_HOST } = options;
+    const tokens = options.tokens ?? (() => ({}));
+    const tls = options.tls?.();
+    const isMutual = tls?.ca !== undefined;
+    return Listener.listen({
       host,
-      address: listen,
-      self: this.#self,
-      token,
+      address,
+      self,
       tls,
-      onConnection: (_, caller) => this.#handlersFor(caller),
+      limits: { closeTimeoutMs: CLOSE_MS, ...limits },
+      authorize: (caller, shown) => complaintAbout(caller, shown, { tokens, isMutual, peers }),
+      onConnection: (_, caller) => RegionNode.#handlersFor(caller, started, options.logger),
+      onRefused,
     });
   }
 
-  #handlersFor(caller: Caller): ConnectionHandlers {
-    if (caller.role === 'node') {
-      return { onMessage: (channel, payload) => this.#onPeerMessage(caller.region, channel, payload) };
-    }
-    return { onRequest: (method, payload) => this.#turns.take(() => this.#onRequest(method, payload)) };
+  static #handlersFor(
+    { role, region }: Caller,
+    started: () => RegionNode | undefined,
+    logger: Logger | undefined,
+  ): ConnectionHandlers {
+    const onMessage = (channel: number, payload: Buffer): void => {
+      const node = started();
+      if (node !== undefined) node.#onPeerMessage(region, channel, payload);
+    };
+    return {
+      ...(role === 'node' && { onMessage }),
+      onRequest: (method, payload, context) => {
+        const node = started();
+        if (node === undefined) throw notReady();
+        return node.#turns.take(() => node.#requests.answer(method, payload, context));
+      },
+      onHandlerError: (err, method) => logger?.error({ err, method }, 'A request of a client failed.'),
+    };
   }
 
   #onPeerMessage(from: RegionName, channel: number, payload: Buffer): void {
@@ -192,25 +352,10 @@ export class RegionNode {
     if (message.type === 'hint') this.agents.onHint(message.partitionSet, message.hint);
     else this.engine.onMessage(from, message);
   }
+}
 
-  async #onRequest(method: number, payload: Buffer): Promise<Payload> {
-    if (method === METHODS.write) {
-      const { partitionSet, timeoutMs, request } = decodeWrite(payload);
-      const partition = this.engine.partition(partitionSet);
-      return encodeWriteAnswer(await partition.write(request, Math.min(timeoutMs, LONGEST_MS)));
-    }
-    if (method === METHODS.read) {
-      const { partitionSet, timeoutMs, partitionKey, id, level, session } = decodeRead(payload);
-      const key = { epk: epkOf(partitionKey), id };
-      const partition = this.engine.partition(partitionSet);
-      const answer = await partition.read(
-        { key, level, ...(session && { session }) },
-        Math.min(timeoutMs, LONGEST_MS),
-      );
-      return encodeReadAnswer(answer);
-    }
-    throw new RpcError('METHOD_UNKNOWN', `There is no method ${method}.`);
-  }
+function notReady(): RpcError {
+  return new RpcError('NOT_READY', 'The node is starting.', { retryAfterMs: 100 });
 }
 
 /** No partition-set has such a name. */

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry, NodeMessage, PartitionMessage } from '../../engine/index.ts';
+import { packed } from '../../client/index.ts';
 import { decodePeerMessage, encodePeerMessage, type PeerMessage } from './node-wire.ts';
 
 const EPK = '0123456789ABCDEF0123456789ABCDEF';
@@ -90,10 +91,57 @@ describe('messages between nodes', () => {
     }
   });
 
+  test('every message has its bytes for ever', () => {
+    const hex = MESSAGES.map((message) => bytesOf(encodePeerMessage(message)).toString('hex'));
+    expect(hex).toMatchInlineSnapshot(`
+      [
+        "040000009300c390",
+        "040000009300c290",
+        "300000009401a86f72646572732d37de0004a468696e74a462656174a367636e03a6777269746572a477657374a4626561740c90",
+        "0d0000009402a86f72646572732d370390",
+        "120000009503a86f72646572732d3703ce0020000190",
+        "12000000950aa86f72646572732d3703ce0020000190",
+        "2b0000009a04a86f72646572732d3703ce00200001ce0030000194ce0010000101ce0030000105ce00300001070290",
+        "190000009805a86f72646572732d3703ce00200001ce00300001020490",
+        "180000009906a86f72646572732d3703ce002000010606050491ccb101d4426ea000000080000048410000000000001c4000008056febc7842010002000400c9006f702d3101010005000a000000000000000000000000000000000000003031323334353637383941424344454630313233343536373839414243444546615b226b225d7b226964223a2261227d000100050000000000000000000000004000000000000014403031323334353637383941424344454630313233343536373839414243444546625b226b225d",
+        "160000009906a86f72646572732d3703ce002000010707070490",
+        "170000009a07a86f72646572732d3703ce0020000106070504c290",
+        "170000009a07a86f72646572732d3703ce0020000106070504c390",
+        "140000009708a86f72646572732d3703ce00200001040290",
+        "160000009709a86f72646572732d3703ce0020000104cd03e890",
+        "12000000950ba86f72646572732d37ce003000010790",
+        "0e000000930ca86f72646572732d3791ccb101d4426ea000000080000048410000000000001c4000008056febc7842010002000400c9006f702d3101010005000a000000000000000000000000000000000000003031323334353637383941424344454630313233343536373839414243444546615b226b225d7b226964223a2261227d000100050000000000000000000000004000000000000014403031323334353637383941424344454630313233343536373839414243444546625b226b225d",
+      ]
+    `);
+  });
+
   test('an entry whose bytes were changed is refused', () => {
     const bytes = bytesOf(encodePeerMessage(MESSAGES.at(-1)!));
     bytes[bytes.length - 3]! ^= 1;
     expect(() => decodePeerMessage(bytes)).toThrow(expect.objectContaining({ code: 'MALFORMED' }));
+  });
+
+  test('whatever structure comes is understood or refused', () => {
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 3 },
+        fc.constantFrom(null, undefined, true, 'a', 'beat', 'phase', 0, 1, 2.5, NaN, -1),
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc.dictionary(fc.constantFrom('hint', 'gcn', 'step', 'writer', 'beat'), tie('value')),
+      ),
+    }));
+    const bodies = fc.array(fc.uint8Array({ maxLength: 30 }), { maxLength: 2 });
+    fc.assert(
+      fc.property(fc.nat(14), fc.array(value, { maxLength: 9 }), bodies, (type, fields, parts) => {
+        try {
+          decodePeerMessage(bytesOf(packed([type, ...fields], parts)));
+          decodePeerMessage(bytesOf(packed([type, 'orders-7', ...fields], parts)));
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'MALFORMED' });
+        }
+      }),
+      { numRuns: 3000, seed: 1 },
+    );
   });
 
   test('whatever comes is understood or refused', () => {

@@ -1,0 +1,381 @@
+/** `baton node` and `baton acceptor` as people run them: three of each, from one file. */
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BATON, type Child, Nursery } from '../../test/process/support/nursery.ts';
+import {
+  type Answer,
+  ask,
+  clusterFile,
+  placeOf,
+  type Ports,
+  portsFor,
+  type Region,
+  REGIONS,
+  RpcClient,
+  until,
+} from '../../test/server/daemons.ts';
+import { type ClusterMap, METHODS } from '../client/index.ts';
+import { freePort, type PartitionSetView } from '../server/index.ts';
+
+const TOKENS = {
+  node: 'node-token-0123456789',
+  client: 'client-token-0123456789',
+  operator: 'op-token-0123456789',
+};
+
+function tokensLine({ node, client, operator }: typeof TOKENS): string {
+  return `tokens: { node: ${node}, client: ${client}, operator: ${operator} }`;
+}
+
+interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+class Running {
+  readonly child: Child;
+  readonly exited: Promise<Exit>;
+  readonly lines: Record<string, unknown>[] = [];
+  errors = '';
+
+  constructor(child: Child) {
+    this.child = child;
+    createInterface({ input: child.stdout }).on('line', (line) =>
+      this.lines.push(JSON.parse(line) as Record<string, unknown>),
+    );
+    child.stderr.on('data', (bytes: Buffer) => (this.errors += bytes.toString()));
+    this.exited = once(child, 'close').then(([code, signal]) => ({
+      code: code as number | null,
+      signal: signal as NodeJS.Signals | null,
+    }));
+  }
+
+  says(msg: string): Promise<Record<string, unknown>> {
+    const found = (): Record<string, unknown> | undefined => this.lines.find((line) => line['msg'] === msg);
+    return until(async () => found() !== undefined).then(() => found()!);
+  }
+}
+
+class Machines {
+  readonly nursery = new Nursery();
+  readonly ports: Ports;
+  readonly path = join(this.nursery.directory, 'baton.yaml');
+  readonly nodes = new Map<Region, Running>();
+  readonly #acceptors: readonly string[];
+  readonly #clients = new Map<Region, RpcClient>();
+  map!: ClusterMap;
+
+  private constructor(ports: Ports, acceptorPorts: readonly number[]) {
+    this.ports = ports;
+    this.#acceptors = acceptorPorts.map(
+      (port, at) => `{ name: a${at + 1}, url: "http://127.0.0.1:${port}", data: ./a${at + 1} }`,
+    );
+    this.write(tokensLine(TOKENS));
+  }
+
+  static async start(): Promise<Machines> {
+    const ports = await portsFor(REGIONS);
+    const machines = new Machines(ports, [await freePort(), await freePort(), await freePort()]);
+    const acceptors = ['a1', 'a2', 'a3'].map((name) => machines.spawn('acceptor', name));
+    for (const region of REGIONS) machines.startNode(region);
+    await Promise.all(acceptors.map((acceptor) => acceptor.says('acceptor is ready')));
+    await Promise.all([...machines.nodes.values()].map((node) => node.says('node is ready')));
+    await machines.untilReady();
+    machines.map = (await machines.get('west', '/v1/map')).json as ClusterMap;
+    return machines;
+  }
+
+  write(more: string): void {
+    writeFileSync(this.path, clusterFile(this.ports, { partitionSets: 4, acceptors: this.#acceptors, more }));
+  }
+
+  spawn(role: 'node' | 'acceptor', name: string, ...more: readonly string[]): Running {
+    return new Running(this.nursery.spawn(BATON, [role, '--config', this.path, '--name', name, ...more]));
+  }
+
+  startNode(region: Region): Running {
+    const node = this.spawn('node', `${region}-1`);
+    this.nodes.set(region, node);
+    return node;
+  }
+
+  async untilReady(): Promise<void> {
+    await until(async () => {
+      const answers = await Promise.all(
+        [...this.nodes.keys()].map((region) => this.get(region, '/readiness')),
+      );
+      return answers.every(({ status }) => status === 200);
+    });
+  }
+
+  get(region: Region, path: string, token = TOKENS.operator): Promise<Answer> {
+    const headers = { authorization: `Bearer ${token}` };
+    return ask(`http://127.0.0.1:${this.ports.http[region]}${path}`, { headers });
+  }
+
+  async writers(from: Region): Promise<readonly (string | null)[]> {
+    const { json } = await this.get(from, '/v1/partition-sets?fresh=1');
+    return (json as { partitionSets: PartitionSetView[] }).partitionSets.map(
+      ({ writeRegion }) => writeRegion,
+    );
+  }
+
+  wish(region: Region, partitionSet: string, intent: object): Promise<Answer> {
+    return ask(`http://127.0.0.1:${this.ports.http[region]}/v1/partition-sets/${partitionSet}/intents`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${TOKENS.operator}` },
+      body: JSON.stringify({ intent, id: `w-${Math.random()}`, who: 'test' }),
+    });
+  }
+
+  async client(region: Region): Promise<RpcClient> {
+    const known = this.#clients.get(region);
+    if (known?.connection.isOpen === true) return known;
+    const client = await RpcClient.to(this.ports.rpc[region]!, { token: TOKENS.client });
+    this.#clients.set(region, client);
+    return client;
+  }
+
+  /** Tries the regions in turn until one takes it. */
+  async put(id: string, value: unknown): Promise<Region> {
+    let writer: Region | undefined;
+    await until(async () => {
+      for (const region of this.nodes.keys()) {
+        const answer = await (await this.client(region)).put(placeOf(this.map, id), id, value);
+        if (answer.outcome === 'done') writer = region;
+        if (writer !== undefined) return true;
+      }
+      return false;
+    });
+    return writer!;
+  }
+
+  async read(region: Region, id: string): Promise<unknown> {
+    const answer = await (await this.client(region)).get(placeOf(this.map, id), id);
+    if (answer.outcome !== 'done') return answer.code;
+    const body = answer.version?.body;
+    return body && (JSON.parse(Buffer.from(body).toString()) as { value: unknown }).value;
+  }
+}
+
+let there: Machines;
+
+beforeAll(async () => {
+  there = await Machines.start();
+});
+afterAll(() => there.nursery.close());
+
+describe('three regions', () => {
+  test('are written in one and read in all', async () => {
+    for (let at = 0; at < 20; at += 1) expect(await there.put(`d${at}`, at)).toBe('west');
+    for (const region of REGIONS) await until(async () => (await there.read(region, 'd7')) === 7);
+    expect(await there.writers('north')).toEqual(['west', 'west', 'west', 'west']);
+  });
+
+  test('a switchover that an operator asks for over HTTP', async () => {
+    const set = placeOf(there.map, 'd3');
+    const { status } = await there.wish('north', set, { kind: 'switchover', target: 'east' });
+    expect(status).toBe(200);
+    const client = await there.client('east');
+    await until(async () => (await client.put(set, 'd3', 'moved')).outcome === 'done');
+    expect(await there.read('east', 'd3')).toBe('moved');
+    await there.wish('north', set, { kind: 'unpin' });
+    await there.wish('north', set, { kind: 'switchover', target: 'west' });
+    await until(async () => (await there.writers('east')).every((writer) => writer === 'west'));
+  });
+
+  test('SIGTERM of the write region moves the writes first, loses nothing, and ends with 0', async () => {
+    const node = there.nodes.get('west')!;
+    there.nodes.delete('west');
+    node.child.kill('SIGTERM');
+    const { code } = await node.exited;
+    expect([code, node.errors]).toEqual([0, '']);
+    expect(node.lines.at(-1)).toMatchObject({ msg: 'stopped' });
+    // Every one was given away: nobody had to wait for a lease to end.
+    const histories = await Promise.all(
+      there.map.containers[0]!.partitionSets.map(({ name }) =>
+        there.get('east', `/v1/partition-sets/${name}/history?fresh=1`),
+      ),
+    );
+    for (const { json } of histories) {
+      const last = (json as { history: { what: string; why: string; region: string }[] }).history.at(-1)!;
+      expect(['switched', 'elected']).toContain(last.what);
+      expect(last.why).not.toBe('silence');
+    }
+    expect(await there.put('after', 1)).not.toBe('west');
+    for (let at = 0; at < 20; at += 1)
+      await until(async () => (await there.read('east', `d${at}`)) === (at === 3 ? 'moved' : at));
+    there.startNode('west');
+    await there.untilReady();
+    await until(async () => (await there.writers('east')).every((writer) => writer === 'west'));
+  });
+
+  test('kill -9 of the write region: another takes over with everything, and it comes back', async () => {
+    for (let at = 0; at < 20; at += 1) await there.put(`k${at}`, at);
+    const node = there.nodes.get('west')!;
+    there.nodes.delete('west');
+    node.child.kill('SIGKILL');
+    await node.exited;
+    const writer = await there.put('k0', 'after');
+    expect(writer).not.toBe('west');
+    for (let at = 1; at < 20; at += 1) await until(async () => (await there.read(writer, `k${at}`)) === at);
+    there.startNode('west');
+    await there.untilReady();
+    await until(async () => (await there.read('west', 'k0')) === 'after');
+  });
+});
+
+describe('who may do what', () => {
+  test('a wrong token gets nothing', async () => {
+    for (const token of ['', TOKENS.client, TOKENS.node])
+      expect(await there.get('east', '/v1/partition-sets', token)).toMatchObject({
+        status: 401,
+        json: { error: { code: 'NOT_AUTHORIZED' } },
+      });
+    for (const options of [
+      {},
+      { token: TOKENS.node },
+      { token: TOKENS.client, role: 'node' as const, node: 'west-1', region: 'west' },
+    ])
+      await expect(RpcClient.to(there.ports.rpc['east']!, options)).rejects.toMatchObject({
+        code: 'NOT_AUTHORIZED',
+      });
+  });
+
+  test('SIGHUP puts new tokens in force, and keeps the old file when the new one is wrong', async () => {
+    const node = there.nodes.get('north')!;
+    const later = { ...TOKENS, client: 'later-token-0123456789' };
+    there.write(tokensLine(later));
+    node.child.kill('SIGHUP');
+    await node.says('configuration is read again');
+    const { connection } = await RpcClient.to(there.ports.rpc['north']!, { token: later.client });
+    await connection.close();
+    const text = readFileSync(there.path, 'utf8');
+    writeFileSync(there.path, 'cluster: [');
+    node.child.kill('SIGHUP');
+    await node.says('keeping the old configuration: cannot reload');
+    writeFileSync(there.path, text);
+    await RpcClient.to(there.ports.rpc['north']!, { token: later.client });
+    there.write(tokensLine(TOKENS));
+    node.lines.length = 0;
+    node.child.kill('SIGHUP');
+    await node.says('configuration is read again');
+  });
+});
+
+describe('bad company', () => {
+  function rss(pid: number): number {
+    const pages = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return Number(pages) * 1024;
+  }
+
+  function throwAt(port: number, bytes: Buffer): Promise<void> {
+    return new Promise((resolve) => {
+      const socket = connect({ host: '127.0.0.1', port });
+      socket.on('error', () => {}).on('close', () => resolve());
+      socket.write(bytes);
+      socket.resume();
+      setTimeout(() => socket.destroy(), 300);
+    });
+  }
+
+  test('garbage on both ports, and requests that make no sense, cost little and harm nobody', async () => {
+    const { child } = there.nodes.get('east')!;
+    const client = await there.client('east');
+    const before = rss(child.pid!);
+    const junk = Buffer.alloc(1024 * 1024, 0xdd);
+    for (let at = 0; at < 20; at += 1) {
+      await Promise.all([
+        throwAt(there.ports.rpc['east']!, junk),
+        throwAt(there.ports.http['east']!, junk),
+        throwAt(
+          there.ports.http['east']!,
+          Buffer.from('POST /v1/lost-writes/dismiss HTTP/1.1\r\ncontent-length: 999999999\r\n\r\n'),
+        ),
+      ]);
+    }
+    // Lists of millions within each other, announced in a few bytes.
+    const bomb = Buffer.concat([
+      Buffer.alloc(4),
+      Buffer.from(Array.from({ length: 100 }, () => [0xdd, 0x01, 0xff, 0xff, 0xff]).flat()),
+    ]);
+    bomb.writeUInt32LE(bomb.length - 4, 0);
+    for (const method of Object.values(METHODS).filter((one) => one !== METHODS.map))
+      await expect(client.connection.call(method, bomb, { timeoutMs: 5000 })).rejects.toMatchObject({
+        code: 'MALFORMED',
+      });
+    expect(rss(child.pid!) - before).toBeLessThan(150 * 1024 * 1024);
+    expect((await there.get('east', '/health')).status).toBe(200);
+    expect(await client.get(placeOf(there.map, 'd1'), 'd1')).toMatchObject({ outcome: 'done' });
+  });
+});
+
+describe('a start that cannot be is one line', () => {
+  async function refused(...args: readonly string[]): Promise<string> {
+    const running = new Running(there.nursery.spawn(BATON, args));
+    const { code } = await running.exited;
+    expect(code).toBe(1);
+    expect(running.errors.trim().split('\n')).toHaveLength(1);
+    return running.errors;
+  }
+
+  test('of a node', async () => {
+    const config = ['--config', there.path];
+    expect(await refused('node', ...config, '--name', 'west-9')).toContain(
+      'has no node west-9. [NODE_UNKNOWN]',
+    );
+    expect(await refused('node', ...config, '--name', 'west-1')).toContain('[DATA_IN_USE]');
+    expect(await refused('node', '--config', '/none', '--name', 'x')).toContain('[CONFIG_UNREADABLE]');
+    expect(await refused('node', ...config, '--name', 'west-1', '--log-level', 'loud')).toContain(
+      '--log-level',
+    );
+    const moved = join(there.nursery.directory, 'moved.yaml');
+    writeFileSync(moved, readFileSync(there.path, 'utf8').replace('data: ./west-1', 'data: ./moved'));
+    expect(await refused('node', '--config', moved, '--name', 'west-1')).toContain('the port is taken');
+  });
+
+  test('of an acceptor', async () => {
+    const config = ['--config', there.path];
+    expect(await refused('acceptor', ...config, '--name', 'a9')).toContain('has no acceptor a9.');
+    expect(await refused('acceptor', ...config, '--name', 'a1')).toContain('[DATA_LOCKED]');
+    expect(await refused('acceptor', ...config)).toContain('--config needs --name.');
+    expect(await refused('acceptor', ...config, '--name', 'a1', '--data', 'x')).toContain(
+      'the file says that',
+    );
+    expect(await refused('acceptor')).toContain('Either --data or --config and --name must be given.');
+  });
+
+  test('what is wrong with the file is a line for each', async () => {
+    const broken = join(there.nursery.directory, 'broken.yaml');
+    writeFileSync(broken, 'cluster: 7\nregions: []\n');
+    const running = new Running(there.nursery.spawn(BATON, ['node', '--config', broken, '--name', 'x']));
+    expect((await running.exited).code).toBe(1);
+    expect(running.errors).toMatch(/broken\.yaml:1:10 cluster: /);
+    expect(running.errors).toMatch(/problems \[CONFIG_INVALID\]\n$/);
+  });
+});
+
+describe('the end', () => {
+  test('a second signal ends a node at once', async () => {
+    const lonely = join(there.nursery.directory, 'lonely.yaml');
+    const ports = await portsFor(REGIONS);
+    const acceptors = [`{ name: a1, url: "http://127.0.0.1:${await freePort()}" }`];
+    writeFileSync(lonely, clusterFile(ports, { acceptors }).replaceAll('data: ./', 'data: ./lonely-'));
+    const args = ['node', '--config', lonely, '--name', 'west-1', '--stop-with-parent'];
+    const waiting = new Running(there.nursery.spawn(BATON, args));
+    await until(async () => waiting.lines.some(({ msg }) => String(msg).startsWith('Waiting for acceptors')));
+    waiting.child.stdin.end();
+    expect(await waiting.exited).toEqual({ code: 0, signal: null });
+    expect(waiting.lines.at(-1)).toMatchObject({ msg: 'stopped before it was ready' });
+
+    const [west] = [there.nodes.get('west')!];
+    west.child.kill('SIGTERM');
+    west.child.kill('SIGINT');
+    const { code } = await west.exited;
+    expect([0, 1]).toContain(code);
+  });
+});

@@ -1,0 +1,92 @@
+/** Mutual TLS from the file: nodes, clients and operators with certificates of one authority, and whoever has none. */
+import { readFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Daemons, REGIONS, until } from '../../../test/server/daemons.ts';
+import { NODE_HOST } from '../../caspaxos/index.ts';
+import { decodeMap, METHODS, packed } from '../../client/index.ts';
+import { type Connection, dial, type RpcTls } from '../../transport/index.ts';
+import { initAuthority, issueInto } from '../certs/index.ts';
+
+const MORE = 'tls: { ca: certs/ca.pem, cert: "certs/{name}.pem", key: "certs/{name}.key" }';
+
+let there: Daemons;
+let certs: string;
+
+beforeAll(async () => {
+  there = await Daemons.of({ more: MORE });
+  certs = join(there.directory, 'certs');
+  await initAuthority(certs);
+  for (const name of [...REGIONS.map((region) => `${region}-1`), 'app'])
+    await issueInto(certs, { name, hosts: ['127.0.0.1'] });
+  for (const region of REGIONS) await there.start(region);
+  await until(async () => (await ask('/readiness', tlsOf('app'))) === 200);
+});
+afterAll(() => there.end());
+
+function tlsOf(name: string): RpcTls {
+  const read = (file: string): string => readFileSync(join(certs, file), 'utf8');
+  return { ca: read('ca.pem'), cert: read(`${name}.pem`), key: read(`${name}.key`) };
+}
+
+function ask(path: string, { ca, cert, key }: RpcTls): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      host: '127.0.0.1',
+      port: there.ports.http['west'],
+      path,
+      ca,
+      cert,
+      key,
+      agent: false as const,
+    };
+    request(options, (response) => {
+      response.resume();
+      resolve(response.statusCode!);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+function connect(tls: RpcTls | undefined, role: 'client' | 'node' = 'client'): Promise<Connection> {
+  const self = { role, cluster: 'demo', node: 'east-1', region: 'east', incarnation: 1 };
+  return dial({ host: NODE_HOST, address: { host: '127.0.0.1', port: there.ports.rpc['west']! }, self, tls });
+}
+
+describe('mutual TLS', () => {
+  test('nodes find each other, and a client with a certificate is served', async () => {
+    await until(async () => (await ask('/primary', tlsOf('app'))) === 200);
+    const connection = await connect(tlsOf('app'));
+    const map = decodeMap(await connection.call(METHODS.map, packed([]), { timeoutMs: 2000 }));
+    expect(map.cluster).toBe('demo');
+  });
+
+  test('whoever shows no certificate, or one of somebody else, gets nothing', async () => {
+    const { ca } = tlsOf('app');
+    await expect(connect({ ca })).rejects.toThrow();
+    await expect(connect(undefined)).rejects.toThrow();
+    const other = join(there.directory, 'other');
+    await initAuthority(other);
+    const files = await issueInto(other, { name: 'app', hosts: [] });
+    const [cert, key] = [readFileSync(files.cert, 'utf8'), readFileSync(files.key, 'utf8')];
+    await expect(connect({ ca, cert, key })).rejects.toThrow();
+    expect(await ask('/v1/node', { ca, cert, key })).toBe(401);
+  });
+
+  test("a client's certificate does not make a node of it", async () => {
+    await expect(connect(tlsOf('app'), 'node')).rejects.toMatchObject({ code: 'NOT_AUTHORIZED' });
+  });
+
+  test('operators need a certificate, health and metrics none', async () => {
+    const { ca } = tlsOf('app');
+    expect(await ask('/v1/node', { ca })).toBe(401);
+    expect(await ask('/health', { ca })).toBe(200);
+    expect(await ask('/v1/node', tlsOf('app'))).toBe(200);
+  });
+
+  test('certificates are read again by a reload', () => {
+    expect(there.daemon('west').reload(there.config())).toEqual({ live: [], restart: [], refused: [] });
+  });
+});

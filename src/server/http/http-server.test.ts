@@ -1,0 +1,226 @@
+import { once } from 'node:events';
+import { Agent, request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, test } from 'vitest';
+import { freePort } from '../local/free-port.ts';
+import { badRequest, HttpError } from './errors.ts';
+import { HttpServer, type HttpServerOptions } from './http-server.ts';
+import type { Route } from './routes.ts';
+import { type Health, statusRoutes } from './status-routes.ts';
+
+const ROUTES: readonly Route[] = [
+  { method: 'GET', path: '/open', isOpen: true, handle: () => ({ json: { open: true } }) },
+  {
+    method: 'GET',
+    path: '/things/:name',
+    handle: ({ params, query }) => ({ json: { ...params, q: query.get('q') } }),
+  },
+  { method: 'POST', path: '/things', handle: ({ body }) => ({ status: 201, json: { got: body } }) },
+  {
+    method: 'GET',
+    path: '/broken',
+    handle: () => {
+      throw new TypeError('a secret detail');
+    },
+  },
+  {
+    method: 'GET',
+    path: '/wrong',
+    handle: () => {
+      throw badRequest('That is wrong.');
+    },
+  },
+];
+
+let servers: HttpServer[] = [];
+const errors: unknown[] = [];
+
+async function listen(options: Partial<HttpServerOptions> = {}): Promise<string> {
+  const server = await HttpServer.listen({
+    address: { host: '127.0.0.1', port: 0 },
+    routes: ROUTES,
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  servers.push(server);
+  return `http://127.0.0.1:${server.address.port}`;
+}
+
+afterEach(async () => {
+  errors.length = 0;
+  await Promise.all(servers.map((server) => server.close()));
+  servers = [];
+});
+
+function post(url: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
+}
+
+function askAs(url: string, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { headers: { host }, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode!);
+    });
+    request.on('error', reject).end();
+  });
+}
+
+describe('routes', () => {
+  test('names in the path, the query, bodies and statuses reach where they should', async () => {
+    const url = await listen();
+    expect(await (await fetch(`${url}/things/a%2Fb?q=1`)).json()).toEqual({ name: 'a/b', q: '1' });
+    const posted = await post(`${url}/things`, '{"a":[1]}');
+    expect([posted.status, await posted.json()]).toEqual([201, { got: { a: [1] } }]);
+    expect(posted.headers.get('content-type')).toBe('application/json');
+    expect(posted.headers.get('cache-control')).toBe('no-store');
+    const head = await fetch(`${url}/open`, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  test.each([
+    ['GET', '/nothing', 404, 'NOT_FOUND'],
+    ['GET', '/things/', 404, 'NOT_FOUND'],
+    ['GET', '/things/%zz', 404, 'NOT_FOUND'],
+    ['DELETE', '/things/x', 405, 'METHOD_NOT_ALLOWED'],
+    ['GET', '/wrong', 400, 'BAD_REQUEST'],
+  ])('%s %s is answered %i %s', async (method, path, status, code) => {
+    const answer = await fetch(`${await listen()}${path}`, { method });
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toEqual({ error: { code, message: expect.stringMatching(/\.$/) as string } });
+  });
+
+  test('what fails is told to the log, and not to who asked', async () => {
+    const answer = await fetch(`${await listen()}/broken`);
+    expect(answer.status).toBe(500);
+    expect(await answer.text()).not.toContain('secret');
+    expect(errors).toEqual([new TypeError('a secret detail')]);
+  });
+});
+
+describe('bodies', () => {
+  test('one that is too large is refused, whether it says its length or not', async () => {
+    const url = await listen({ maxBodyBytes: 100 });
+    expect((await post(`${url}/things`, `"${'x'.repeat(200)}"`)).status).toBe(413);
+    const stream = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(`"${'x'.repeat(200)}`));
+        controller.close();
+      },
+    });
+    const headers = { 'content-type': 'application/json' };
+    const init = { method: 'POST', body: stream, headers, duplex: 'half' } as RequestInit;
+    expect((await fetch(`${url}/things`, init)).status).toBe(413);
+    expect((await post(`${url}/things`, '"ok"')).status).toBe(201);
+  });
+
+  test('one that is not JSON, or not called that, is refused', async () => {
+    const url = await listen();
+    expect((await post(`${url}/things`, '{')).status).toBe(400);
+    expect((await post(`${url}/things`, '{}', { 'content-type': 'text/plain' })).status).toBe(415);
+    expect(
+      (await post(`${url}/things`, '{}', { 'content-type': 'application/json; charset=utf-8' })).status,
+    ).toBe(201);
+  });
+});
+
+describe('who may ask', () => {
+  test('with a token: who shows it; what is open to all needs none', async () => {
+    let token = 'right';
+    const url = await listen({ token: () => token });
+    const ask = async (authorization?: string): Promise<number> =>
+      (await fetch(`${url}/things/x`, authorization === undefined ? {} : { headers: { authorization } }))
+        .status;
+    expect(await ask()).toBe(401);
+    expect(await ask('Bearer wrong')).toBe(401);
+    expect(await ask('right')).toBe(401);
+    expect(await ask('Bearer right')).toBe(200);
+    expect((await fetch(`${url}/open`)).status).toBe(200);
+    token = 'later';
+    expect(await ask('Bearer right')).toBe(401);
+    expect(await ask('Bearer later')).toBe(200);
+  });
+
+  test('a request is judged before its body is read', async () => {
+    const url = await listen({ token: () => 'right', maxBodyBytes: 10 });
+    expect((await post(`${url}/things`, 'x'.repeat(1000))).status).toBe(401);
+  });
+
+  test('without a token a page in a browser cannot ask under a name of its own', async () => {
+    const url = await listen();
+    expect(await askAs(`${url}/things/x`, 'evil.example:80')).toBe(403);
+    expect(await askAs(`${url}/things/x`, 'localhost:1')).toBe(200);
+    expect(await askAs(`${url}/things/x`, '[::1]:1')).toBe(200);
+  });
+
+  test('beyond loopback it does not listen without TLS', async () => {
+    await expect(listen({ address: { host: '0.0.0.0', port: 0 } })).rejects.toMatchObject({
+      code: 'HTTP_LISTEN_REFUSED',
+    });
+  });
+
+  test('a port that is taken is one sentence', async () => {
+    const port = await freePort();
+    await listen({ address: { host: '127.0.0.1', port } });
+    const error = await listen({ address: { host: '127.0.0.1', port } }).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(HttpError);
+    expect((error as HttpError).message).toBe(
+      `Cannot listen on 127.0.0.1:${port} for HTTP: the port is taken.`,
+    );
+  });
+});
+
+describe('bad company', () => {
+  async function raw(url: string, text: string): Promise<string> {
+    const socket: Socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port) });
+    const chunks: Buffer[] = [];
+    socket.on('data', (bytes: Buffer) => chunks.push(bytes));
+    socket.on('error', () => {});
+    socket.write(text);
+    await once(socket, 'close');
+    return Buffer.concat(chunks).toString();
+  }
+
+  test('garbage, and headers without end, are answered or hung up on, and the next is served', async () => {
+    const url = await listen();
+    expect(await raw(url, '\0\x01\x02\x03 nonsense\r\n\r\n')).toContain('400 Bad Request');
+    expect(await raw(url, `GET / HTTP/1.1\r\nHost: x\r\n${'Name: value\r\n'.repeat(4000)}\r\n`)).toMatch(
+      /^HTTP\/1.1 4/,
+    );
+    expect((await fetch(`${url}/open`)).status).toBe(200);
+  });
+
+  test('a close does not wait for connections that are only kept open', async () => {
+    const url = await listen();
+    const agent = new Agent({ keepAlive: true });
+    await new Promise<void>((resolve, reject) => {
+      httpRequest(`${url}/open`, { agent }, (response) => {
+        response.resume().on('end', resolve);
+      })
+        .on('error', reject)
+        .end();
+    });
+    const server = servers.pop()!;
+    let isLate = false;
+    const timer = setTimeout(() => (isLate = true), 1500);
+    await server.close();
+    clearTimeout(timer);
+    expect(isLate).toBe(false);
+    agent.destroy();
+  });
+});
+
+describe('status', () => {
+  test('200 when well, 503 with the reasons when not, and metrics as text', async () => {
+    let health: Health = { status: 'ok', reasons: [] };
+    const routes = statusRoutes({ health: () => health, readiness: () => health, metrics: new Registry() });
+    const url = await listen({ routes, token: () => 'right' });
+    expect((await fetch(`${url}/health`)).status).toBe(200);
+    health = { status: 'failing', reasons: ['The disk is full.'] };
+    const answer = await fetch(`${url}/readiness`);
+    expect([answer.status, await answer.json()]).toEqual([503, health]);
+    expect((await fetch(`${url}/liveness`)).status).toBe(200);
+    expect((await fetch(`${url}/metrics`)).headers.get('content-type')).toContain('text/plain');
+  });
+});

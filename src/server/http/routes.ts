@@ -1,0 +1,73 @@
+/** Which request is answered by what. A path may have parts that stand for a name: `/v1/partition-sets/:name/history`. */
+import { HttpError } from './errors.ts';
+
+export interface HttpRequest {
+  /** What stands where the path has `:name`. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Of a POST: what its JSON says. */
+  readonly body: unknown;
+}
+
+export type HttpAnswer =
+  | { readonly status?: number; readonly json: unknown }
+  | { readonly status?: number; readonly text: string; readonly type: string };
+
+export interface Route {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** Answered to whoever asks: health, metrics. */
+  readonly isOpen?: boolean;
+  readonly handle: (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>;
+}
+
+export interface Match {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export class Routes {
+  readonly #routes: readonly { readonly route: Route; readonly parts: readonly string[] }[];
+
+  constructor(routes: readonly Route[]) {
+    this.#routes = routes.map((route) => ({ route, parts: route.path.split('/') }));
+  }
+
+  /** Throws NOT_FOUND or METHOD_NOT_ALLOWED. */
+  find(method: string, path: string): Match {
+    const given = path.split('/');
+    let isKnown = false;
+    for (const { route, parts } of this.#routes) {
+      const params = matched(parts, given);
+      if (params === undefined) continue;
+      isKnown = true;
+      if (route.method === method || (route.method === 'GET' && method === 'HEAD')) return { route, params };
+    }
+    if (isKnown) throw new HttpError(405, 'METHOD_NOT_ALLOWED', 'This path is not asked that way.');
+    throw new HttpError(404, 'NOT_FOUND', 'There is nothing at this path.');
+  }
+}
+
+function matched(parts: readonly string[], given: readonly string[]): Record<string, string> | undefined {
+  if (parts.length !== given.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [at, part] of parts.entries()) {
+    const text = given[at]!;
+    if (!part.startsWith(':')) {
+      if (part !== text) return undefined;
+      continue;
+    }
+    const name = decoded(text);
+    if (name === undefined || name === '') return undefined;
+    params[part.slice(1)] = name;
+  }
+  return params;
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
