@@ -30,6 +30,8 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ['**/*.process.test.ts', '**/node_modules/**', 'build/**', ...leftOut],
           pool: 'threads',
+          // One less than there are cores would leave one idle.
+          maxWorkers: '100%',
           isolate: false,
           testTimeout: 60_000,
         },

@@ -5,6 +5,7 @@
  *
  * A batch is one entry of the log. Its changes are shown one by one, and the cursor moves on with the last of them.
  */
+import { setMaxListeners } from 'node:events';
 import { type Entry, etagOf, type FeedPosition, parsePartitionKey, versionIn } from '../../engine/index.ts';
 import { FeedCursor } from '../core/index.ts';
 import { METHODS } from '../wire/client-wire.ts';
@@ -66,6 +67,8 @@ export async function* readChanges<T>(
   options: ChangesOptions,
 ): AsyncGenerator<Change<T>, void, undefined> {
   const stop = new AbortController();
+  // One request for each partition-set listens to it.
+  setMaxListeners(0, stop.signal);
   const onAbort = (): void => stop.abort();
   options.signal?.addEventListener('abort', onAbort, { once: true });
   if (options.signal?.aborted === true) stop.abort();

@@ -24,7 +24,12 @@ test('a file that says the same changes nothing', () => {
 
 test.each<[from: string, to: string, how: 'live' | 'restart' | 'refused', sentence: string]>([
   ['level: info', 'level: debug', 'live', 'log.level changes from info to debug; it holds at once.'],
-  ['inFlight: 100', 'inFlight: 200', 'live', 'limits.inFlight changes from 100 to 200; it holds at once.'],
+  [
+    'inFlight: 100',
+    'inFlight: 200',
+    'restart',
+    'limits.inFlight changes from 100 to 200; it needs a restart.',
+  ],
   [
     'inFlight: 100',
     'inFlight: 100, logHardBytes: 1048576',

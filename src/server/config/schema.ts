@@ -125,7 +125,7 @@ const account = z.strictObject({
   minimumDurability: note(z.optional(whole(1, MAX_REGIONS)), {
     type: 'whole number',
     without: '2, or 1 if there is one region',
-    meaning: 'In how many regions a write must be before it is acknowledged, at the least.',
+    meaning: 'At Strong: in how many regions a write must be before it is acknowledged, at the least.',
     reload: 'command',
   }),
 });
@@ -291,7 +291,7 @@ const tokens = z.strictObject({
     type: SECRET,
     without: 'none',
     meaning: 'What nodes show to acceptors. Needed for an acceptor beyond loopback.',
-    reload: 'live',
+    reload: 'restart',
   }),
 });
 
@@ -319,13 +319,13 @@ const limits = z.strictObject({
     type: 'whole number',
     without: '2048',
     meaning: 'Requests of one connection that are under way at once; one more is told to come back.',
-    reload: 'live',
+    reload: 'restart',
   }),
   inFlightBytes: note(bytes(4 * 1024 * 1024), {
     type: 'bytes',
     without: '67108864 (64 MiB)',
     meaning: 'The memory that the requests of one connection may take together.',
-    reload: 'live',
+    reload: 'restart',
   }),
 });
 

@@ -58,7 +58,7 @@ describe('metrics', () => {
     await west.get(set, 'a');
     await east.put(set, 'a');
     await there.until(async () =>
-      (await scrape('west')).includes('baton_engine_replication_followers{region="north"} 2'),
+      (await scrape('west')).includes('baton_engine_replication_followers{peer="north"} 2'),
     );
     const text = await scrape('west');
     for (const line of [
@@ -71,7 +71,7 @@ describe('metrics', () => {
       'baton_engine_undone_writes 0',
       'baton_engine_disk_well 1',
       'baton_rpc_callers{role="client"} 1',
-      'baton_rpc_peer_up{region="east"} 1',
+      'baton_rpc_peer_up{peer="east"} 1',
       'baton_node_ready 1',
       'baton_node_acceptors_down 0',
     ])

@@ -23,6 +23,7 @@ import {
   type EnginePartition,
   epkOf,
   type EpkRange,
+  expiresAt,
   type PartitionKey,
   rangeContains,
   type Refused,
@@ -108,13 +109,21 @@ export class ClientRequests {
     const found = this.#find(partitionSet, partitionKey);
     if ('outcome' in found) return found;
     const key = { epk: epkOf(partitionKey), id };
-    return found.partition.read({ key, level, ...(session && { session }) }, bounded(timeoutMs));
+    const answer = await found.partition.read(
+      { key, level, ...(session && { session }) },
+      bounded(timeoutMs),
+    );
+    if (answer.outcome !== 'done' || this.#isShown(answer.version)) return answer;
+    return { ...answer, version: undefined };
   }
 
   async #scan(payload: Buffer): Promise<NodeScanAnswer> {
     const scan = decodeScan(payload);
     const found = this.#find(scan.partitionSet);
-    return 'outcome' in found ? found : pageOf(found.partition, scan);
+    if ('outcome' in found) return found;
+    const page = await pageOf(found.partition, scan);
+    if (page.outcome !== 'done') return page;
+    return { ...page, versions: page.versions.filter((version) => this.#isShown(version)) };
   }
 
   async #feed(payload: Buffer, cancelled: AbortSignal): Promise<NodeFeedAnswer> {
@@ -145,6 +154,11 @@ export class ClientRequests {
     if (found.partition.core === undefined) return refused('NOT_READY');
     const isHere = key === undefined || found.range === undefined || rangeContains(found.range, epkOf(key));
     return isHere ? found : refused('WRONG_PARTITION_SET');
+  }
+
+  /** What has outlived its time to live is not shown, though it may not be deleted yet. */
+  #isShown(version: Version | undefined): boolean {
+    return version === undefined || this.#options.host.wallClock() < expiresAt(version);
   }
 
   /** Who asked the wrong region hears which one it should be. */

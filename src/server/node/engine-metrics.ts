@@ -174,19 +174,19 @@ export class EngineMetrics {
     this.#gaugeBy(
       'baton_engine_replication_followers',
       'Partition-sets that are written here and followed by that region',
-      'region',
+      'peer',
       of('following'),
     );
     this.#gaugeBy(
       'baton_engine_replication_lag_entries',
       'Entries by which that region is behind, in the partition-set where it is furthest behind',
-      'region',
+      'peer',
       of('entries'),
     );
     this.#gaugeBy(
       'baton_engine_replication_lag_seconds',
       'How long that region would need to catch up, in the partition-set where it needs longest',
-      'region',
+      'peer',
       of('seconds'),
     );
   }
@@ -201,19 +201,19 @@ export class EngineMetrics {
     this.#gaugeBy(
       'baton_rpc_peer_up',
       "Whether there is a connection to that region's node: 1 or 0",
-      'region',
+      'peer',
       peers(({ isUp }) => (isUp ? 1 : 0)),
     );
     this.#gaugeBy(
       'baton_rpc_peer_round_trip_seconds',
       "The last round trip to that region's node",
-      'region',
+      'peer',
       peers(({ rttMs }) => (rttMs ?? 0) / 1000),
     );
     this.#gaugeBy(
       'baton_rpc_peer_queued_bytes',
       "Bytes for that region's node that have not left this process",
-      'region',
+      'peer',
       peers(({ queuedBytes }) => queuedBytes),
     );
   }
