@@ -236,6 +236,7 @@ export class EnginePartition implements Driver, Sleeper {
       canSend: (to) => node.canSend(to),
       heardMsAgo: (region) => node.heardMsAgo(region),
       mayWrite: () => this.#agent?.mayWrite() ?? false,
+      isStopping: () => this.#agent?.isStopping?.() ?? false,
       grant: (asker) => this.#agent?.grant(asker) ?? 0,
       changed: (how) => this.#tell(how),
       flushSoon: () => node.flushSoon(this),

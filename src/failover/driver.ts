@@ -22,6 +22,9 @@ export interface AgentView {
   mayWrite(): boolean;
   /** For how long that process of a region may serve strong reads, counted from when it asked; 0 is no (rule 15). */
   grant(asker: Asker): number;
+  /** Rule 22: this process is about to leave its stop mark. It serves no strong reads as a reader any more, and asks for no
+   * grant; it goes on replicating until it ends. */
+  isStopping?(): boolean;
   /** The status has changed in a way that the agent should know of before its next heartbeat. */
   changed(): void;
 }

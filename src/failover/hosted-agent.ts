@@ -60,6 +60,7 @@ export class HostedAgent implements Sleeper {
   readonly #options: HostedAgentOptions;
   readonly #core: AgentStateMachine;
   #assuming: Promise<void> = Promise.resolve();
+  #isStopping = false;
   #isClosed = false;
   #stopped: (() => void) | undefined;
 
@@ -87,6 +88,7 @@ export class HostedAgent implements Sleeper {
     );
     options.driver.attach?.({
       mayWrite: () => this.mayWrite(),
+      isStopping: () => this.#isStopping,
       grant: (asking) => this.#core.grant(asking, host.now()),
       changed: () => this.#act(() => this.#core.onStatus(options.driver.status(), host.now())),
     });
@@ -147,6 +149,7 @@ export class HostedAgent implements Sleeper {
   async stop(withinMs: number): Promise<void> {
     const { host } = this.#options;
     const startedAt = host.now();
+    this.#isStopping = true;
     if (this.state?.writer === this.#options.region) await this.#giveAway(withinMs / 2);
     const left = withinMs - (host.now() - startedAt);
     let timer: Timer | undefined;
@@ -157,7 +160,26 @@ export class HostedAgent implements Sleeper {
     this.#act(() => this.#core.stop(host.now()));
     await stopped;
     host.cancel(timer);
+    await this.#untilRemoved(withinMs - (host.now() - startedAt));
     this.close();
+  }
+
+  /**
+   * The others' commits wait for every member of the lease set. It goes on acknowledging until the writer has taken it out, which
+   * the stop mark asks for, so that nobody has to find out by waiting; but not for long.
+   */
+  async #untilRemoved(withinMs: number): Promise<void> {
+    const { host, region, cluster } = this.#options;
+    const { state } = this;
+    if (state === undefined || state.leaseSet.length <= state.configuration.minDurability) return;
+    const until = host.now() + Math.min(withinMs, state.configuration.timings.leaseMs / 3);
+    while (host.now() < until) {
+      const { value } = await cluster.read(registerOf(this.partitionSet)).catch(() => ({ value: undefined }));
+      if (value === undefined || !stateIn(value, this.partitionSet).leaseSet.includes(region)) return;
+      await new Promise<void>((resolve) => {
+        host.after(LOOK_MS, resolve);
+      });
+    }
   }
 
   /** Wishes the writes away and waits until they are. A wish that cannot be honoured is no reason to stay. */

@@ -67,6 +67,7 @@ export class Copy {
   readonly region: RegionName;
   readonly disk: MemoryNodeStore;
   mayWrite = true;
+  isStopping = false;
   /** What the agent would grant, and to whom; undefined: to everybody. */
   grantMs = 0;
   grantees: readonly RegionName[] | undefined;
@@ -196,6 +197,7 @@ export class PartitionScene {
         canSend: (to) => this.isLinked(region, to) && !copy.full.has(to),
         heardMsAgo: () => copy.heardMsAgo,
         mayWrite: () => copy.mayWrite,
+        isStopping: () => copy.isStopping,
         grant: (asker) => (copy.grantees?.includes(asker.region) === false ? 0 : copy.grantMs),
         changed: (how) => copy.changes.push(how),
         look: () => {},

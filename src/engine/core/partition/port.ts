@@ -15,6 +15,8 @@ export interface PartitionPort {
   /** Since that region's node proved that its disk takes writes; Infinity: it has not lately. */
   heardMsAgo(region: RegionName): number;
   mayWrite(): boolean;
+  /** Rule 22: a reader that is about to stop shows nothing strongly any more, and asks for no grant. */
+  isStopping?(): boolean;
   /** Rule 15: for how long that process of a region may read strongly; 0 is no. */
   grant(asker: { readonly region: RegionName; readonly incarnation: number }): number;
   /** The agent should look at the status: at once, or some time soon. */

@@ -189,6 +189,24 @@ describe('at a reader', () => {
     expect(scene.read('b', 'x').answer).toBeUndefined();
   });
 
+  test('a reader that is about to stop uses its grant no more, and asks for none (rule 22)', () => {
+    const scene = new PartitionScene();
+    scene.reign('a', 1);
+    scene.copy('a').grantMs = 1000;
+    scene.put('a', 'x', 1);
+    const granted = scene.read('b', 'x');
+    scene.settle();
+    expect(shown(granted)).toBe(1);
+    scene.copy('b').isStopping = true;
+    expect(shown(scene.read('b', 'x'))).toBe('NOT_READY');
+    expect(shown(scene.read('b', 'x', 'Session'))).toBe(1);
+    scene.host.run(900);
+    expect(shown(scene.read('b', 'x'))).toBe('NOT_READY');
+    scene.put('a', 'x', 2);
+    scene.settle();
+    expect(shown(scene.read('b', 'x', 'Eventual'))).toBe(2);
+  });
+
   test('a grant that comes twice, or for another question, gives nothing', () => {
     const scene = new PartitionScene();
     scene.reign('a', 1);

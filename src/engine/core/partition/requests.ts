@@ -289,7 +289,7 @@ export class Requests {
       if (!port.mayWrite()) return refused('NOT_READY');
       return reign.isRecommitted ? undefined : 'NOT_READY';
     }
-    if (following === undefined) return refused('NOT_READY');
+    if (following === undefined || port.isStopping?.() === true) return refused('NOT_READY');
     const now = port.now();
     // A grant that is used is renewed before it ends.
     if (!following.isGrantFresh(now) && now - this.#askedAt >= ASK_AGAIN_MS) {

@@ -175,6 +175,20 @@ describe('a planned stop (rule 22)', () => {
   });
 });
 
+describe('a reader that stops (rule 22)', () => {
+  test('leaves its mark, and has the writer look at once', () => {
+    const { register } = writerAt(0);
+    const reader = new AgentScene('b', register, { now: 0 });
+    reader.begin(0);
+    reader.hints.length = 0;
+    reader.core.stop(1000);
+    reader.update(1000);
+    expect(register.state.regions['b']?.stop).toBe(1);
+    const { gcn, step } = register.state;
+    expect(reader.hints).toEqual([{ hint: 'phase', gcn, step: step + 1 }]);
+  });
+});
+
 describe('a reader that is told to be something', () => {
   test('follows the writer, fences itself on a new GCN, and leaves when it was removed', () => {
     const { register } = writerAt(0);

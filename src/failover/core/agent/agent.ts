@@ -398,6 +398,8 @@ export class AgentStateMachine {
       this.#port.hint({ hint: 'beat', gcn, writer: writer!, beat: done.beat });
     // A final report, a reader's first report after fencing: the others are waiting for it.
     else if (state.phase !== 'Steady') this.#port.hint({ hint: 'phase', gcn, step });
+    // A stop mark is no step, but the writer should see it at once.
+    else if (this.#isStopping) this.#port.hint({ hint: 'phase', gcn, step: step + 1 });
   }
 
   // ---- lease and role

@@ -103,6 +103,14 @@ describe('a region that stops acknowledging', () => {
     expect(duties.commitSet).toEqual(['a', 'c']);
   });
 
+  test('is asked out as soon as its stop mark is seen, though it still acknowledges (rule 22)', () => {
+    const state = stateWith();
+    const { b } = state.regions;
+    const stopped = { ...state, regions: { ...state.regions, b: { ...b!, stop: b!.incarnation } } };
+    expect(dutiesOf(state).report(state, statusOfDriver('a'), undefined).remove).toBeUndefined();
+    expect(dutiesOf(state).report(stopped, statusOfDriver('a'), undefined).remove).toEqual(['b']);
+  });
+
   test('is not asked out at levels where nobody waits for it', () => {
     const session = stateWith({ configuration: configurationOf({ consistency: 'Session' }) });
     expect(dutiesOf(session).report(session, status, undefined).remove).toBeUndefined();

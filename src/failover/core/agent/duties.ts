@@ -168,9 +168,11 @@ export class WriterDuties {
     const mayAsk = needsLeaseSet(configuration.consistency);
     const isSilent = (name: RegionName): boolean =>
       (status.peers[name]?.acknowledgedMsAgo ?? Infinity) >= limit;
-    const remove = leaseSet.filter(
-      (name) => mayAsk && name !== writer && (state.regions[name]?.leaving === true || isSilent(name)),
-    );
+    const isGoing = (name: RegionName): boolean => {
+      const { leaving, stop } = state.regions[name] ?? {};
+      return leaving === true || stop !== undefined;
+    };
+    const remove = leaseSet.filter((name) => mayAsk && name !== writer && (isGoing(name) || isSilent(name)));
     const wanted = configuration.wanted?.consistency;
     const isReady = wanted !== undefined && this.#holdsAll(status);
     return {
