@@ -51,7 +51,9 @@ export class SteadyWriter {
 
   async #run(): Promise<void> {
     const startedAt = performance.now();
-    for (let turn = 1; this.#isRunning; turn += 1) {
+    let turn = 0;
+    while (this.#isRunning) {
+      turn += 1;
       const write = this.#write();
       this.#underWay.add(write);
       void write.finally(() => this.#underWay.delete(write));

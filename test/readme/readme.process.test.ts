@@ -55,7 +55,7 @@ describe('a new user', () => {
     try {
       return shell(command);
     } catch (error) {
-      return String((error as { stdout: string }).stdout);
+      return (error as { stdout: string }).stdout;
     }
   };
 

@@ -21,6 +21,9 @@ function played(failing: readonly number[], weak: readonly number[] = []): Seede
         'failover: silence': 1,
         'failover: planned, operator': 1,
         'failover: taken': 5,
+        'plan write: ok': 7,
+        'plan: hedged': 3,
+        'plan: retried elsewhere': 4,
         ...(weak.includes(seed) && { 'weak seed': 1 }),
       },
       ...(failing.includes(seed) && { failure: { check: 'strong.kept', message: 'A write is gone.' } }),
@@ -59,6 +62,7 @@ test('counts acknowledged writes, failovers by kind, and which fault met which p
   expect(text).toMatch(/^fault, by phase +steady$/m);
   expect(text).toMatch(/^crash +5$/m);
   expect(text).toMatch(/^50 acknowledged writes; 10 failovers: 5 planned, operator, 5 silence\.$/m);
+  expect(text).toMatch(/^Plans of the SDK: 15 hedged, 20 retried elsewhere\.$/m);
   expect(text).toMatch(/^0 violations; 0 weak seeds of 5\.$/m);
 });
 
@@ -69,6 +73,7 @@ test('says the same as JSON', async () => {
     acknowledgedWrites: 50,
     failovers: 10,
     failoversByKind: { silence: 5, 'planned, operator': 5 },
+    plans: { hedged: 15, 'retried elsewhere': 20 },
     violations: 0,
     weakSeeds: 0,
     passed: true,

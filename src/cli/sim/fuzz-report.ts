@@ -10,10 +10,13 @@ export interface FuzzSummary {
   /** Seeds with few acknowledged writes, or without a failover: they have shown little. */
   readonly weakSeeds: number;
   readonly isWeak: boolean;
+  /** What clients that decide as the SDK does went through. */
+  readonly plans: Readonly<Record<string, number>>;
   readonly passed: boolean;
 }
 
 const FAILOVER = 'failover: ';
+const PLAN = 'plan: ';
 /** Of the seeds, so many may be weak, once there are enough to tell. */
 const WEAK_SHARE = 0.3;
 const ENOUGH_TO_TELL = 40;
@@ -28,6 +31,11 @@ export function summaryOf({ counts, done, passed }: CampaignResult): FuzzSummary
     failoversByKind: Object.fromEntries(kinds.map(([name, times]) => [name.slice(FAILOVER.length), times])),
     weakSeeds,
     isWeak,
+    plans: Object.fromEntries(
+      Object.entries(counts).flatMap(([name, times]) =>
+        name.startsWith(PLAN) ? [[name.slice(PLAN.length), times]] : [],
+      ),
+    ),
     passed: passed && !isWeak,
   };
 }
@@ -44,12 +52,14 @@ export function fuzzText(
   seconds: number,
   example: Example | undefined,
 ): string {
-  const { acknowledgedWrites, failovers, failoversByKind, weakSeeds, isWeak } = summary;
+  const { acknowledgedWrites, failovers, failoversByKind, weakSeeds, isWeak, plans } = summary;
   const kinds = Object.entries(failoversByKind).map(([kind, times]) => `${number(times)} ${kind}`);
+  const sights = Object.entries(plans).map(([sight, times]) => `${number(times)} ${sight}`);
   return [
     asText({ ...result, passed: summary.passed, asked: result.done }, used, seconds, example).trimEnd(),
     '',
     `${counted(acknowledgedWrites, 'acknowledged write')}; ${counted(failovers, 'failover')}: ${kinds.join(', ') || 'none'}.`,
+    ...(sights.length > 0 ? [`Plans of the SDK: ${sights.join(', ')}.`] : []),
     `${counted(result.failures.length, 'violation')}; ${counted(weakSeeds, 'weak seed')} of ${number(result.done)}.`,
     ...(isWeak ? ['FAILED: too many seeds have too few acknowledged writes, or no failover.'] : []),
     '',

@@ -6,12 +6,16 @@
  *   two writers      no two regions are told at one true moment that they may write
  *   log              (epoch, LSN) names one entry for ever, and the final log goes back to its beginning
  *   undone           at Strong nothing is undone that a copy knew to be globally committed, and no feed showed what was undone
+ *   plan.not-applied what the SDK reports as not applied is in no log that any copy ever had, undone ones included
+ *   plan.deadline    no attempt starts after the deadline of its operation, and the operation ends with it
+ *   plan.recovery    after healing every operation of the SDK succeeds within the bound of `recovery`
+ *   plan.session     a session's own token is accepted
  *   recovery         within three leases after healing (six where nobody sends hints), every partition-set takes writes
  *   healing          then all copies become equal, feeds come to their end, damaged entries are repaired
  *   crash, endless   no assertion failed, no error went unheard; the run came to its end
  */
 import { checkRun, type CopyRecord, type RunRecord, type StalenessBound } from '../../check/index.ts';
-import type { PartitionStore } from '../../engine/index.ts';
+import { DamagedEntry, type PartitionStore } from '../../engine/index.ts';
 import type { SimulationFailure } from '../seeded-run.ts';
 import { keyOf, type SetRecorder, valueOf } from './recorder.ts';
 import type { Region } from './region.ts';
@@ -23,6 +27,8 @@ export interface Noticed {
   readonly undone: readonly string[];
   readonly unrecovered: readonly string[];
   readonly unhealed: readonly string[];
+  /** Of clients that follow plans. */
+  readonly plans: readonly SimulationFailure[];
 }
 
 export interface SetEvidence {
@@ -38,7 +44,9 @@ export function judge(noticed: Noticed, sets: readonly SetEvidence[]): Simulatio
     first('two writers', noticed.twoWriters) ??
     first('undone', noticed.undone) ??
     sets.map((set) => judgeSet(set, isHealed)).find((failure) => failure !== undefined) ??
+    sets.map(({ recorder }) => judgeDenials(recorder)).find((failure) => failure !== undefined) ??
     first('recovery', noticed.unrecovered) ??
+    noticed.plans[0] ??
     first('healing', noticed.unhealed)
   );
 }
@@ -47,6 +55,13 @@ function first(check: string, messages: readonly string[]): SimulationFailure | 
   const [message] = messages;
   if (message === undefined) return undefined;
   return { check, message: messages.length === 1 ? message : `${message} (and ${messages.length - 1} more)` };
+}
+
+function judgeDenials(recorder: SetRecorder): SimulationFailure | undefined {
+  return first(
+    'plan.not-applied',
+    recorder.brokenDenials().map((what) => `${recorder.partitionSet}: ${what}`),
+  );
 }
 
 /** Of copies that have not become equal, only what clients saw is judged. */
@@ -72,32 +87,44 @@ function judgeSet(
     recorder.wrongs.map((what) => `${partitionSet}: ${what}`),
   );
   if (wrong !== undefined) return wrong;
-  const copies = !isHealed ? [] : regions.map((region) => copyOf(region, partitionSet));
+  const copies = !isHealed ? [] : regions.flatMap((region) => copyOf(region, partitionSet));
   const [found, ...more] = checkRun(record, { bound, feeds, copies });
   if (found === undefined) return undefined;
   const also = more.length === 0 ? '' : ` (and ${more.length} more)`;
   return { check: found.rule, message: `${partitionSet}: ${found.sentence}${also}` };
 }
 
-function copyOf(region: Region, partitionSet: string): CopyRecord {
+/** None if what is damaged beyond repair keeps it from being read; the last look has seen to it that nothing else does. */
+function copyOf(region: Region, partitionSet: string): readonly CopyRecord[] {
   const { store } = region.partition(partitionSet)!.core!;
   const from = Math.max(store.base - 1, lastDamaged(store, 0) ?? 0);
   const log = store.entriesAfter(from, Infinity).map(({ epoch, lsn }) => ({ epoch, lsn }));
-  const documents = store.scan({ from: '', to: 'G', limit: Infinity }).map((version) => {
+  const versions = readable(() => store.scan({ from: '', to: 'G', limit: Infinity }));
+  if (versions === undefined) return [];
+  const documents = versions.map((version) => {
     const { epoch, lsn } = version;
     return [keyOf(version), { epoch, lsn, value: valueOf(version)! }] as const;
   });
-  return { region: region.name, log, documents: new Map(documents) };
+  return [{ region: region.name, log, documents: new Map(documents) }];
+}
+
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DamagedEntry) return undefined;
+    throw error;
+  }
 }
 
 /** The last entry behind that LSN which cannot be read. */
 export function lastDamaged(store: PartitionStore, after: number): number | undefined {
-  for (let lsn = store.tail.lsn; lsn > after; lsn -= 1) {
-    try {
-      store.entry(lsn);
-    } catch {
-      return lsn;
-    }
-  }
-  return undefined;
+  return damagedAfter(store, after).at(-1);
+}
+
+export function damagedAfter(store: PartitionStore, after: number): readonly number[] {
+  const damaged: number[] = [];
+  for (let lsn = after + 1; lsn <= store.tail.lsn; lsn += 1)
+    if (readable(() => store.entry(lsn) ?? null) === undefined) damaged.push(lsn);
+  return damaged;
 }

@@ -4,7 +4,6 @@
  * SDK does. Values are unique in a run. Whatever it asked and was told goes on record with true times.
  */
 import {
-  CONSISTENCY_LEVELS,
   type ClientOperation,
   type ConsistencyLevel,
   type Position,
@@ -13,9 +12,6 @@ import {
 import {
   type EnginePartition,
   epkOf,
-  etagOf,
-  nodeJson,
-  type Operation,
   type ReadAnswer,
   type ScanAnswer,
   type Version,
@@ -26,6 +22,7 @@ import type { SimProcess } from '../process.ts';
 import { keyOf, type SetRecorder, valueOf } from './recorder.ts';
 import type { Reply } from './request.ts';
 import { sleep } from './region.ts';
+import { type Change, type DocumentName, nameOf, plain, Workload } from './workload.ts';
 
 export interface ClientScene {
   readonly regions: readonly string[];
@@ -49,26 +46,11 @@ export interface ClientScene {
   note(what: string, process: SimProcess): void;
 }
 
-interface DocumentName {
-  readonly partitionKey: string;
-  readonly id: string;
-}
-
-/** One change of a write: what goes on record for its document. */
-interface Change {
-  readonly kind: 'write' | 'delete';
-  readonly name: DocumentName;
-  readonly value?: string;
-  readonly condition?: Position | 'absent';
-  readonly operation: Operation;
-}
-
 interface Session {
   readonly name: string;
   token: Position | undefined;
 }
 
-const PARTITION_KEYS = ['p', 'q'] as const;
 const ATTEMPTS = 10;
 const LONGEST_MS = 1500;
 
@@ -77,10 +59,9 @@ export class EngineClient {
   readonly #process: () => SimProcess;
   readonly #random: Random;
   readonly #name: string;
+  readonly #workload: Workload;
   readonly #writers = new Map<string, string>();
   readonly #sessions = new Map<string, Session>();
-  readonly #seen = new Map<string, Position>();
-  #operations = 0;
   #underWay = 0;
 
   constructor(scene: ClientScene, name: string, process: () => SimProcess, random: Random) {
@@ -88,6 +69,8 @@ export class EngineClient {
     this.#name = name;
     this.#process = process;
     this.#random = random;
+    const { documents, level } = scene;
+    this.#workload = new Workload({ client: name, documents, level }, random);
   }
 
   get isResting(): boolean {
@@ -105,74 +88,29 @@ export class EngineClient {
       if (stage() === 'rest') continue;
       const recorder = recorders[this.#random.integer(recorders.length)]!;
       this.#underWay += 1;
-      if (stage() === 'recover') await this.#upsert(recorder);
+      if (stage() === 'recover') await this.#write(recorder, this.#workload.upsert());
       else await this.#act(recorder);
       this.#underWay -= 1;
     }
   }
 
   #act(recorder: SetRecorder): Promise<unknown> {
-    const choice = this.#random.uniform();
-    if (choice < 0.3) return this.#upsert(recorder);
-    if (choice < 0.37) return this.#create(recorder);
-    if (choice < 0.44) return this.#delete(recorder);
-    if (choice < 0.54) return this.#replace(recorder);
-    if (choice < 0.62) return this.#batch(recorder);
-    if (choice < 0.94) return this.read(recorder, this.#document(), this.#level(), this.#anyRegion());
-    return this.scan(recorder, this.#level(), this.#anyRegion());
+    const task = this.#workload.next(recorder);
+    switch (task.task) {
+      case 'write':
+        return this.#write(recorder, task.changes);
+      case 'read':
+        return this.read(recorder, task.name, task.level, this.#anyRegion());
+      case 'scan':
+        return this.scan(recorder, task.level, this.#anyRegion());
+    }
   }
 
   // ---- writes
 
-  #upsert(recorder: SetRecorder): Promise<void> {
-    return this.#write(recorder, [this.#upsertOf(this.#document())]);
-  }
-
-  #upsertOf(name: DocumentName): Change {
-    const value = this.#nextName();
-    return { kind: 'write', name, value, operation: { op: 'upsert', body: bodyOf(name, value) } };
-  }
-
-  #create(recorder: SetRecorder): Promise<void> {
-    const name = this.#document();
-    const value = this.#nextName();
-    const operation: Operation = { op: 'create', body: bodyOf(name, value) };
-    return this.#write(recorder, [{ kind: 'write', name, value, condition: 'absent', operation }]);
-  }
-
-  #delete(recorder: SetRecorder): Promise<void> {
-    const name = this.#document();
-    return this.#write(recorder, [{ kind: 'delete', name, operation: { op: 'delete', id: name.id } }]);
-  }
-
-  /** Replaces the version that it saw last. */
-  #replace(recorder: SetRecorder): Promise<void> {
-    const name = this.#document();
-    const condition = this.#seen.get(seenName(recorder, name));
-    if (condition === undefined) return this.#upsert(recorder);
-    const value = this.#nextName();
-    const operation: Operation = {
-      op: 'replace',
-      id: name.id,
-      body: bodyOf(name, value),
-      ifMatch: etagOf(condition),
-    };
-    return this.#write(recorder, [{ kind: 'write', name, value, condition, operation }]);
-  }
-
-  #batch(recorder: SetRecorder): Promise<void> {
-    const { partitionKey } = this.#document();
-    const ids = this.#ids().filter(() => this.#random.uniform() < 0.5);
-    const changes = ids.map((id): Change => {
-      const name = { partitionKey, id };
-      return this.#upsertOf(name);
-    });
-    return changes.length === 0 ? this.#upsert(recorder) : this.#write(recorder, changes);
-  }
-
   async #write(recorder: SetRecorder, changes: readonly Change[]): Promise<void> {
     const { partitionSet } = recorder;
-    const operation = this.#nextName();
+    const operation = this.#workload.nextName();
     const began = this.#scene.now();
     const session = this.#session(recorder);
     let region = this.#writers.get(partitionSet) ?? this.#anyRegion();
@@ -236,7 +174,7 @@ export class EngineClient {
         condition,
         position: isApplied ? position : undefined,
       });
-      if (isApplied && kind === 'write') this.#seen.set(seenName(recorder, name), position!);
+      if (isApplied && kind === 'write') this.#workload.saw(recorder, name, position!);
     }
     const what = answer === undefined ? reply.reply : answer.outcome === 'refused' ? answer.code : outcome;
     this.#scene.count(`write: ${what}`);
@@ -272,7 +210,7 @@ export class EngineClient {
     }
     const { version, position } = answer;
     this.#scene.note(`read ${level} ${version?.epoch} ${version?.lsn} ${position.lsn}`, this.#process());
-    if (version?.body !== undefined) this.#seen.set(seenName(recorder, name), plain(version));
+    if (version?.body !== undefined) this.#workload.saw(recorder, name, version);
     const call = { recorder, region, start, level, session, token, snapshot: plain(position) };
     this.#recordRead(call, nameOf(name), version, undefined);
     return true;
@@ -297,7 +235,7 @@ export class EngineClient {
     const found = new Map(versions.map((version) => [keyOf(version), version]));
     const batch = recorder.nextId();
     const call = { recorder, region, start, level, session, token, snapshot: plain(position) };
-    for (const name of this.documents()) {
+    for (const name of this.#workload.documents()) {
       this.#recordRead(call, nameOf(name), found.get(nameOf(name)), batch);
       found.delete(nameOf(name));
     }
@@ -342,17 +280,12 @@ export class EngineClient {
     recorder.operations.push(read);
   }
 
-  /** All documents that there may be. */
-  documents(): readonly DocumentName[] {
-    return PARTITION_KEYS.flatMap((partitionKey) => this.#ids().map((id) => ({ partitionKey, id })));
-  }
-
   // ---- sessions
 
   #session(recorder: SetRecorder): Session {
     let session = this.#sessions.get(recorder.partitionSet);
     if (session === undefined) {
-      session = { name: this.#nextName(), token: undefined };
+      session = { name: this.#workload.nextName(), token: undefined };
       this.#sessions.set(recorder.partitionSet, session);
     }
     return session;
@@ -377,19 +310,8 @@ export class EngineClient {
 
   // ---- choices
 
-  #level(): ConsistencyLevel {
-    const own = CONSISTENCY_LEVELS.indexOf(this.#scene.level);
-    if (this.#random.uniform() < 0.6) return this.#scene.level;
-    return CONSISTENCY_LEVELS[own + this.#random.integer(CONSISTENCY_LEVELS.length - own)]!;
-  }
-
-  #document(): DocumentName {
-    const all = this.documents();
-    return all[this.#random.integer(all.length)]!;
-  }
-
-  #ids(): readonly string[] {
-    return Array.from({ length: this.#scene.documents }, (_, at) => `d${at}`);
+  documents(): readonly DocumentName[] {
+    return this.#workload.documents();
   }
 
   #anyRegion(): string {
@@ -401,30 +323,9 @@ export class EngineClient {
     const { regions } = this.#scene;
     return regions[(regions.indexOf(region) + 1) % regions.length]!;
   }
-
-  #nextName(): string {
-    this.#operations += 1;
-    return `${this.#name}-${this.#operations}`;
-  }
 }
 
 function outcomeOf(reply: Reply<unknown>, answer: ReadAnswer | ScanAnswer | undefined): string {
   if (answer === undefined) return reply.reply;
   return answer.outcome === 'refused' ? answer.code : 'ok';
-}
-
-function bodyOf({ partitionKey, id }: DocumentName, value: string): Uint8Array {
-  return nodeJson.format({ id, pk: partitionKey, value });
-}
-
-function nameOf({ partitionKey, id }: DocumentName): string {
-  return `${partitionKey}/${id}`;
-}
-
-function seenName({ partitionSet }: SetRecorder, name: DocumentName): string {
-  return `${partitionSet} ${nameOf(name)}`;
-}
-
-function plain({ epoch, lsn }: Position): Position {
-  return { epoch, lsn };
 }

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { ScheduledFault, SeededRun } from '../seeded-run.ts';
-import { FUZZ_DEFECTS, type FuzzDefect, FUZZ_FAULTS, FUZZ_SIMULATIONS, fuzzSimulationWith } from './index.ts';
+import {
+  FUZZ_DEFECTS,
+  type FuzzDefect,
+  FUZZ_FAULTS,
+  FUZZ_SIMULATIONS,
+  fuzzSimulationWith,
+  type PlanClients,
+} from './index.ts';
 
 const LONG_MS = 180_000;
 /** How many seeds a defect may survive. */
@@ -38,6 +45,7 @@ interface Hunt {
   /** Faults that bring the defect to light, where chance would need many seeds. */
   readonly schedule: readonly ScheduledFault[];
   readonly checks: RegExp;
+  readonly plans?: PlanClients;
 }
 
 function fault(
@@ -58,7 +66,20 @@ const WRITER_AWAY = [fault('cut', 6000, 6000, ['region-0'])];
 /** Clients still reach it. */
 const ALONE = [fault('cut', 6000, 4500, ['region-0'], 1), fault('cut', 12_000, 4500, ['region-0'], 1)];
 
+/** Answers get lost, and those who wait for them go elsewhere or come to their deadlines. */
+const LOSSES = [0, 1, 2].map((at) => fault('loss', 5500 + 3000 * at, 2500, ['region-0', 'region-1'], 0.4));
+
 const HUNTS: Readonly<Record<FuzzDefect, Hunt>> = {
+  'takes unknown for not applied': {
+    level: 'Strong',
+    schedule: LOSSES,
+    plans: 'all',
+    checks: /log\.origin|plan\.not-applied/,
+  },
+  'repeats without an operation id': { level: 'Strong', schedule: LOSSES, plans: 'all', checks: /log\.once/ },
+  'goes on after the deadline': { level: 'Strong', schedule: LOSSES, plans: 'all', checks: /plan\.deadline/ },
+  'forgets the session': { level: 'Session', schedule: ALONE, plans: 'all', checks: /session/ },
+  'knows one region only': { level: 'Strong', schedule: [], plans: 'all', checks: /plan\.recovery/ },
   'syncs before durable': { level: 'Strong', schedule: POWER_CUTS, checks: /undone|strong|log/ },
   'shows above the GCLSN': { level: 'Strong', schedule: POWER_CUTS, checks: /undone|strong|eventual|prefix/ },
   'skips undo': { level: 'Strong', schedule: ALONE, checks: /log|copies|eventual|feed|healing|crash/ },
@@ -74,8 +95,8 @@ const HUNTS: Readonly<Record<FuzzDefect, Hunt>> = {
 
 describe('a defect on purpose is caught', () => {
   test.each(FUZZ_DEFECTS)('%s', { timeout: LONG_MS }, async (defect) => {
-    const { level, schedule, checks } = HUNTS[defect];
-    const simulation = fuzzSimulationWith({ level, defect });
+    const { level, schedule, checks, plans } = HUNTS[defect];
+    const simulation = fuzzSimulationWith({ level, defect, ...(plans && { plans }) });
     let run: SeededRun | undefined;
     for (let seed = 1; seed <= PATIENCE && run?.failure === undefined; seed += 1)
       run = await simulation.run(seed, schedule);
@@ -83,8 +104,10 @@ describe('a defect on purpose is caught', () => {
   });
 
   test('and without it the same faults do no harm', { timeout: LONG_MS }, async () => {
-    for (const schedule of [POWER_CUTS, ALONE])
-      expect((await fuzzSimulationWith({ level: 'Strong' }).run(3, schedule)).failure).toBeUndefined();
+    for (const schedule of [POWER_CUTS, ALONE, LOSSES])
+      expect(
+        (await fuzzSimulationWith({ level: 'Strong', plans: 'all' }).run(3, schedule)).failure,
+      ).toBeUndefined();
   });
 });
 
@@ -96,9 +119,16 @@ test('every simulation has a name under which the command can be called again', 
     ),
   ]);
   for (const kind of FUZZ_FAULTS) expect(FUZZ_SIMULATIONS[0]!.mustOccur).toContain(`${kind} x steady`);
+  for (const sight of ['plan: retried elsewhere', 'plan: repeated after unknown', 'plan: hedged']) {
+    expect(FUZZ_SIMULATIONS[0]!.mustOccur).toContain(sight);
+    expect(fuzzSimulationWith({ plans: 'none' }).mustOccur).not.toContain(sight);
+  }
 });
 
-/** Each of these has failed, for the reason given. They stand for their defect only as long as seeds draw what they drew. */
+/**
+ * Each of these has failed, for the reason given. They stand for their defect only as long as seeds draw what they drew, and
+ * that was before any client followed plans.
+ */
 const REGRESSIONS: readonly { readonly seed: number; readonly was: string }[] = [
   { seed: 17, was: 'an agent with something due while writes are quiesced kept its process busy for ever' },
   { seed: 20, was: 'bounded staleness counted what a reader had in memory only' },
@@ -109,5 +139,5 @@ const REGRESSIONS: readonly { readonly seed: number; readonly was: string }[] = 
 ];
 
 test.each(REGRESSIONS)('seed $seed holds: $was', async ({ seed }) => {
-  expect((await fuzzSimulationWith().run(seed)).failure).toBeUndefined();
+  expect((await fuzzSimulationWith({ plans: 'none' }).run(seed)).failure).toBeUndefined();
 });

@@ -5,10 +5,14 @@ import { recordOf, type ScheduledFault, type SeededRun, type SeededSimulation } 
 import { describeConfiguration, drawConfiguration } from './configuration.ts';
 import { drawFaults, FUZZ_FAULTS } from './faults.ts';
 import { FUZZ_PHASES, meeting } from './phases.ts';
+import { PLANS_MUST } from './plan-counts.ts';
+import { describePlans, drawPlans, type PlanClients } from './plan-style.ts';
 import { CALM_MS, Scene } from './scene.ts';
 import type { FuzzDefect } from './wiring.ts';
 
 export { FUZZ_FAULTS } from './faults.ts';
+export { PLAN_DEFECTS, type PlanDefect } from './plan-defects.ts';
+export type { PlanClients } from './plan-style.ts';
 export { FUZZ_DEFECTS, type FuzzDefect } from './wiring.ts';
 
 const MUST_OCCUR: readonly string[] = [
@@ -30,14 +34,17 @@ export interface FuzzOptions {
   readonly level?: ConsistencyLevel | undefined;
   /** Breaks a promise on purpose, to show that the checks notice. */
   readonly defect?: FuzzDefect;
+  /** Which clients are driven by the SDK's plans; otherwise each seed draws it. */
+  readonly plans?: PlanClients;
 }
 
 /** The name is how the command is called, so that a replay can be printed. */
-export function fuzzSimulationWith({ level, defect }: FuzzOptions = {}): SeededSimulation {
+export function fuzzSimulationWith(options: FuzzOptions = {}): SeededSimulation {
+  const { level, plans } = options;
   return {
     name: level === undefined ? 'fuzz' : `fuzz --consistency ${level}`,
-    mustOccur: MUST_OCCUR,
-    run: (seed, schedule) => runSeed(seed, schedule, level, defect),
+    mustOccur: plans === 'none' ? MUST_OCCUR : [...MUST_OCCUR, ...PLANS_MUST],
+    run: (seed, schedule) => runSeed(seed, schedule, options),
   };
 }
 
@@ -49,13 +56,14 @@ export const FUZZ_SIMULATIONS: readonly SeededSimulation[] = [
 async function runSeed(
   seed: number,
   given: readonly ScheduledFault[] | undefined,
-  level: ConsistencyLevel | undefined,
-  defect: FuzzDefect | undefined,
+  { level, defect, plans: which = 'drawn' }: FuzzOptions,
 ): Promise<SeededRun> {
   const random = new Random(seed);
   const configuration = drawConfiguration(random, level);
   const window = { fromMs: CALM_MS, untilMs: CALM_MS + configuration.chaosMs };
   const schedule = given ?? drawFaults(configuration, window, random);
-  const scene = new Scene(seed, configuration, schedule, defect);
-  return recordOf(scene, { seed, configuration: describeConfiguration(configuration), schedule });
+  const plans = drawPlans(seed, configuration, which);
+  const scene = new Scene(seed, configuration, schedule, { plans, defect });
+  const told = [...describeConfiguration(configuration), ...describePlans(plans)];
+  return recordOf(scene, { seed, configuration: told, schedule });
 }

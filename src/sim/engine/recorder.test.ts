@@ -39,3 +39,19 @@ test('two entries of one name are noticed; a part of a batch is none', () => {
   recorder.took('c', BEGINNING, [entryOf(1, 1, 'other')]);
   expect(recorder.wrongs).toEqual(['c has another entry 1:1 than its writer']);
 });
+
+test('what was reported as not applied may be in no log that any copy ever had', () => {
+  const recorder = new SetRecorder('s', 'Strong');
+  recorder.took('a', BEGINNING, [entryOf(1, 1, 'x'), entryOf(1, 2, 'y')]);
+  recorder.took('b', { epoch: 1, lsn: 1 }, [entryOf(2, 2, 'z')]);
+  recorder.notApplied.push({ client: 'c', operation: 'o9', values: ['w', undefined] });
+  expect(recorder.brokenDenials()).toEqual([]);
+  recorder.notApplied.push(
+    { client: 'c', operation: 'o1', values: [undefined] },
+    { client: 'd', operation: 'nameless', values: ['y'] },
+  );
+  expect(recorder.brokenDenials()).toEqual([
+    'c was told that o1 was not applied, and it is the entry 1:1',
+    'd was told that nameless was not applied, and it is the entry 1:2',
+  ]);
+});

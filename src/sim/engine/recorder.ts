@@ -25,6 +25,13 @@ interface Taken {
   readonly previous: Position;
 }
 
+/** A write of which a client was told that it was certainly not carried out, and never will be. */
+export interface DeniedWrite {
+  readonly client: string;
+  readonly operation: string;
+  readonly values: readonly (string | undefined)[];
+}
+
 export class SetRecorder {
   readonly partitionSet: string;
   readonly level: ConsistencyLevel;
@@ -32,6 +39,7 @@ export class SetRecorder {
   readonly feeds: FeedRecord[] = [];
   /** What is wrong with the logs themselves. */
   readonly wrongs: string[] = [];
+  readonly notApplied: DeniedWrite[] = [];
   readonly #entries = new Map<string, Taken>();
   readonly #values = new WeakMap<Entry, readonly LogRow[]>();
   quietFrom: number | undefined;
@@ -80,6 +88,24 @@ export class SetRecorder {
       at = taken.previous;
     }
     return entries.reverse().flatMap((entry) => this.rowsOf(entry));
+  }
+
+  /** Of the writes that were reported as not applied, those that some copy has taken into its log all the same. */
+  brokenDenials(): readonly string[] {
+    if (this.notApplied.length === 0) return [];
+    const taken = new Map<string, Position>();
+    for (const { entry } of this.#entries.values()) {
+      if (entry.operation !== undefined) taken.set(`operation ${entry.operation}`, entry);
+      for (const { value } of this.rowsOf(entry)) if (value !== undefined) taken.set(`value ${value}`, entry);
+    }
+    return this.notApplied.flatMap(({ client, operation, values }) => {
+      const names = [`operation ${operation}`, ...values.map((value) => `value ${value}`)];
+      const at = names.map((name) => taken.get(name)).find((position) => position !== undefined);
+      if (at === undefined) return [];
+      return [
+        `${client} was told that ${operation} was not applied, and it is the entry ${formatPosition(at)}`,
+      ];
+    });
   }
 
   undoneRows(region: string, undone: Iterable<UndoneEntry>): readonly UndoneWrite[] {

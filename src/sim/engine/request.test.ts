@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { cutting } from '../core/index.ts';
 import { World } from '../world.ts';
 import { guardedHost } from './guard.ts';
-import { ask, type Reply } from './request.ts';
+import { ask, converse, type Heard, type Reply } from './request.ts';
 
 function pair() {
   const world = new World(1);
@@ -35,6 +35,46 @@ test('who is not there refuses; who is cut off does not answer', async () => {
   answer();
   await world.run(300);
   expect(replies).toEqual([{ reply: 'refused' }, { reply: 'none' }]);
+});
+
+test('answers are heard as often as the network brings them; only what changes nothing is carried out twice', async () => {
+  const { world, client, server } = pair();
+  const heard: string[] = [];
+  let times = 0;
+  const talk = (mayDouble: boolean, name: string): void =>
+    converse<number>(world, client, server, {
+      mayDouble,
+      lookAfterMs: 500,
+      carryOut: async () => (times += 1),
+      tell: (what) => heard.push(`${name} ${what.reply}`),
+    });
+  talk(false, 'write');
+  await world.run(100);
+  expect({ times, heard }).toEqual({ times: 1, heard: ['write answer', 'write answer'] });
+  talk(true, 'read');
+  await world.run(200);
+  expect(times).toBe(3);
+  expect(heard.filter((what) => what === 'read answer')).toHaveLength(4);
+});
+
+test('a connection is refused by who is down, and breaks when the other side dies with the request', async () => {
+  const { world, client, server } = pair();
+  world.link = () => [10];
+  const heard: Heard<number>[] = [];
+  const talk = (): void =>
+    converse<number>(world, client, server, {
+      mayDouble: false,
+      lookAfterMs: 60,
+      carryOut: () => new Promise(() => {}),
+      tell: (what) => heard.push(what),
+    });
+  talk();
+  world.at(30, -1, () => server.crash());
+  await world.run(80);
+  expect(heard).toEqual([{ reply: 'lost' }]);
+  talk();
+  await world.run(200);
+  expect(heard).toEqual([{ reply: 'lost' }, { reply: 'refused' }]);
 });
 
 test('work that never ends within one event is stopped with an error', async () => {

@@ -46,3 +46,50 @@ function once(world: World, from: SimProcess, to: SimProcess, run: () => unknown
   const [ms] = world.link(from.index, to.index);
   if (ms !== undefined) world.at(world.now + ms, to.index, run);
 }
+
+export type Heard<R> =
+  | Reply<R>
+  /** The connection broke: it may have been carried out. */
+  | { readonly reply: 'lost' };
+
+export interface Conversation<R> {
+  /** A request that changes nothing may as well arrive twice; one that does not is on a connection, which sees to that. */
+  readonly mayDouble: boolean;
+  /** When it is seen that the other process has died; a connection that is cut off breaks later, or never. */
+  readonly lookAfterMs: number;
+  readonly carryOut: () => Promise<R> | undefined;
+  /** Called for every copy of the answer. */
+  readonly tell: (heard: Heard<R>) => void;
+}
+
+/** A request of somebody who never stops listening, and decides by himself when it has been long enough. */
+export function converse<R>(
+  world: World,
+  from: SimProcess,
+  to: SimProcess,
+  { mayDouble, lookAfterMs, carryOut, tell }: Conversation<R>,
+): void {
+  let isAnswered = false;
+  const back = (what: Heard<R>): void => {
+    isAnswered = true;
+    for (const ms of world.link(to.index, from.index))
+      world.at(
+        world.now + ms,
+        from.index,
+        from.inside(() => tell(what)),
+      );
+  };
+  const arrive = (): unknown => {
+    if (!to.isUp) return back({ reply: 'refused' });
+    return to.inside(() => {
+      const work = carryOut();
+      if (work === undefined) back({ reply: 'refused' });
+      else void work.then((answer) => back({ reply: 'answer', answer }));
+    })();
+  };
+  const copies = world.link(from.index, to.index);
+  for (const ms of mayDouble ? copies : copies.slice(0, 1)) world.at(world.now + ms, to.index, arrive);
+  from.after(lookAfterMs, () => {
+    if (!isAnswered && !to.isUp) back({ reply: 'lost' });
+  });
+}

@@ -7,10 +7,8 @@
 import type { Acceptor, ClusterOptions } from '../../caspaxos/index.ts';
 import type { StalenessBound } from '../../check/index.ts';
 import {
-  epochAt,
   type EnginePartition,
   type EnginePartitionOptions,
-  type FeedRequest,
   LIMITS,
   nodeJson,
   type NodeMessage,
@@ -22,16 +20,19 @@ import { AcceptorService, RemoteAcceptor } from '../registers/remote.ts';
 import { StoreServer } from '../registers/store-server.ts';
 import type { ScheduledFault, SimulationFailure } from '../seeded-run.ts';
 import { World } from '../world.ts';
-import { judge, lastDamaged } from './checks.ts';
+import { judge } from './checks.ts';
 import { EngineClient, type ClientScene } from './client.ts';
 import type { EngineConfiguration } from './configuration.ts';
 import { Connections } from './connections.ts';
 import { acceptorName, partitionSetName, regionName } from './faults.ts';
 import { FeedReader } from './feed-reader.ts';
 import { guardedHost } from './guard.ts';
+import { LastLook } from './last-look.ts';
+import { PlanClient, type PlanScene } from './plan-client.ts';
+import type { PlanStyle, PlanStyles } from './plan-style.ts';
 import { SetRecorder } from './recorder.ts';
-import { Region, type RegionScene, sleep } from './region.ts';
-import { ask, type Reply } from './request.ts';
+import { Region, type RegionScene } from './region.ts';
+import { ask, converse, type Reply } from './request.ts';
 import { Watch } from './watch.ts';
 import { Weather } from './weather.ts';
 import type { FuzzDefect } from './wiring.ts';
@@ -52,6 +53,11 @@ const MAX_EVENTS = 3_000_000;
 /** With fewer a run has shown little. */
 const FEW_WRITES = 40;
 
+export interface SceneOptions {
+  readonly plans: PlanStyles;
+  readonly defect: FuzzDefect | undefined;
+}
+
 export class Scene {
   readonly world: World;
   readonly counts = new Map<string, number>();
@@ -62,13 +68,15 @@ export class Scene {
   readonly #services: readonly AcceptorService[];
   readonly #acceptors: readonly SimProcess[];
   readonly #regions: readonly Region[];
-  readonly #clients: readonly EngineClient[];
+  readonly #looker: EngineClient;
+  readonly #clients: readonly (EngineClient | PlanClient)[];
   readonly #feeds: readonly FeedReader[];
   readonly #connections: Connections<NodeMessage>;
   readonly #weather: Weather;
   readonly #watch: Watch;
   readonly #recovered = new Set<string>();
   readonly #unhealed: string[] = [];
+  readonly #wrongPlans: SimulationFailure[] = [];
   #stage: 'play' | 'recover' | 'rest' = 'play';
   #healedAt = Infinity;
   #isLooked = false;
@@ -77,7 +85,7 @@ export class Scene {
     seed: number,
     configuration: EngineConfiguration,
     schedule: readonly ScheduledFault[],
-    defect: FuzzDefect | undefined,
+    { plans, defect }: SceneOptions,
   ) {
     this.#configuration = configuration;
     this.#defect = defect;
@@ -98,7 +106,9 @@ export class Scene {
     );
     this.#connections = this.#newConnections();
     this.#regions = Array.from({ length: regions }, (_, at) => this.#newRegion(at));
-    this.#clients = Array.from({ length: clients }, (_, at) => this.#newClient(at));
+    this.#looker = this.#newClient(0);
+    const others = plans.slice(1, clients).map((style, at) => this.#newClientOf(at + 1, style));
+    this.#clients = [this.#looker, ...others];
     this.#feeds = this.#recorders.map((recorder) => this.#newFeed(recorder));
     const outside = world.processes.slice(acceptors + regions).map(({ index }) => index);
     this.#weather = new Weather({
@@ -162,6 +172,11 @@ export class Scene {
   async #rest(): Promise<void> {
     this.#stage = 'rest';
     await this.#run(this.world.now + REST_MS, () => this.#clients.every(({ isResting }) => isResting));
+    if (!this.#clients.every(({ isResting }) => isResting))
+      this.#wrongPlans.push({
+        check: 'plan.recovery',
+        message: 'a client never came to the end of its work',
+      });
     await this.#run(this.#healedAt + STRAGGLERS_MS, () => false);
     const isEven = (): boolean => this.#recorders.every((recorder) => this.#unevenOf(recorder) === undefined);
     await this.#run(this.world.now + EVEN_MS, isEven);
@@ -195,14 +210,8 @@ export class Scene {
     if (this.#unhealed.length > 0) return;
     for (const recorder of this.#recorders) recorder.quietFrom = this.world.now;
     const process = this.#processOf('client-0');
-    const look = async (): Promise<void> => {
-      const looks = this.#recorders.flatMap((recorder) =>
-        this.#regions.map(({ name }) => this.#lookAt(process, recorder, name)),
-      );
-      await Promise.all(looks);
-      this.#isLooked = true;
-    };
-    process.inside(() => void look())();
+    const look = new LastLook(this.#looker, process, this.#regions, this.#ask, this.#count);
+    process.inside(() => void look.at(this.#recorders).then(() => (this.#isLooked = true)))();
     await this.#run(this.world.now + LAST_LOOK_MS, () => this.#isLooked);
     if (!this.#isLooked)
       this.#unhealed.push('the last look did not come to its end: something cannot be read');
@@ -210,42 +219,6 @@ export class Scene {
       const { tail } = this.#regions[0]!.partition(this.#recorders[at]!.partitionSet)?.core?.store ?? {};
       feed.finish(tail !== undefined && feed.position.lsn >= tail.lsn);
     }
-  }
-
-  async #lookAt(process: SimProcess, recorder: SetRecorder, region: string): Promise<void> {
-    const [client] = this.#clients;
-    const until = async (isDone: () => Promise<boolean>): Promise<void> => {
-      while (!(await isDone())) await sleep(process, 50);
-    };
-    await until(() => client!.scan(recorder, 'Eventual', region));
-    await Promise.all(
-      client!.documents().map((name) => until(() => client!.read(recorder, name, 'Eventual', region))),
-    );
-    const { partitionSet } = recorder;
-    const { lsn } = this.#regions[0]!.partition(partitionSet)!.core!.store.tail;
-    let after: FeedRequest['after'] = { epoch: 0, lsn: 0 };
-    while (after.lsn < lsn) {
-      const reply = await this.#ask(process, region, partitionSet, 1000, async (partition) =>
-        partition.feed({ after, maxBytes: 100_000 }),
-      );
-      const isDone = reply.reply === 'answer' && reply.answer.outcome === 'done';
-      after = isDone ? reply.answer.position : (this.#beyondRepair(region, partitionSet, after.lsn) ?? after);
-      await sleep(process, 20);
-    }
-  }
-
-  /** Where to go on behind an entry that is damaged here and that all others have trimmed: nobody can give it back. */
-  #beyondRepair(name: string, partitionSet: string, after: number): FeedRequest['after'] | undefined {
-    const store = this.#regions.find((region) => region.name === name)?.partition(partitionSet)?.core?.store;
-    const lsn = store && lastDamaged(store, after);
-    const others = this.#regions.filter((region) => region.name !== name);
-    const isGone = others.every((region) => {
-      const copy = region.partition(partitionSet)?.core?.store;
-      return copy !== undefined && copy.base > lsn! && copy.entriesAfter(lsn! - 1, 1)[0]?.lsn !== lsn;
-    });
-    if (store === undefined || lsn === undefined || !isGone) return undefined;
-    this.#count('damage beyond repair');
-    return { epoch: epochAt(store.notes.table, lsn), lsn };
   }
 
   #judge(): SimulationFailure | undefined {
@@ -266,7 +239,8 @@ export class Scene {
       this.#recorders.every(({ partitionSet }) => region.partition(partitionSet) !== undefined),
     );
     const sets = up ? this.#recorders.map((recorder) => ({ recorder, regions: this.#regions, bound })) : [];
-    return judge({ alarms, twoWriters, undone, unrecovered, unhealed: this.#unhealed }, sets);
+    const plans = this.#wrongPlans;
+    return judge({ alarms, twoWriters, undone, unrecovered, unhealed: this.#unhealed, plans }, sets);
   }
 
   async #run(untilMs: number, isDone: () => boolean): Promise<void> {
@@ -415,6 +389,38 @@ export class Scene {
     const process = this.#addProcess(name, () => client.main());
     const client = new EngineClient(this.#clientScene(), name, () => process, this.world.randomFor('client'));
     return client;
+  }
+
+  #newClientOf(at: number, style: PlanStyle | undefined): EngineClient | PlanClient {
+    if (style === undefined) return this.#newClient(at);
+    const name = `client-${at}`;
+    const process = this.#addProcess(name, () => client.main());
+    const random = this.world.randomFor('client');
+    const client: PlanClient = new PlanClient(this.#planScene(), name, style, () => process, random);
+    return client;
+  }
+
+  #planScene(): PlanScene {
+    const regionOf = (name: string): Region => this.#regions.find((region) => region.name === name)!;
+    return {
+      ...this.#clientScene(),
+      defect: this.#defect,
+      isTrimmed: this.#configuration.trim !== undefined,
+      boundMs: this.#recoveryMs,
+      converse: (from, region, partitionSet, talk, work) => {
+        const to = regionOf(region);
+        const carryOut = () => {
+          const partition = to.partition(partitionSet);
+          return partition && work(partition);
+        };
+        converse(this.world, from, to.process, { ...talk, carryOut });
+      },
+      hintIn: (region, partitionSet) => {
+        const { writer, gcn } = regionOf(region).agentOf(partitionSet)?.state ?? {};
+        return writer === undefined || writer === null ? undefined : { region: writer, gcn: gcn! };
+      },
+      onWrong: (check, message) => void this.#wrongPlans.push({ check, message }),
+    };
   }
 
   #clientScene(): ClientScene {

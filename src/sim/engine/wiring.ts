@@ -4,8 +4,10 @@
  */
 import type { AgentView, Driver } from '../../failover/index.ts';
 import type { EnginePartition, NodeMessage, PartitionMessage, PartitionStore } from '../../engine/index.ts';
+import { PLAN_DEFECTS } from './plan-defects.ts';
 
 export const FUZZ_DEFECTS = [
+  ...PLAN_DEFECTS,
   'syncs before durable',
   'shows above the GCLSN',
   'skips undo',
