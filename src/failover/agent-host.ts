@@ -59,6 +59,10 @@ export interface AgentCounters {
 
 const STALLED_MS = 1000;
 
+/** Planned moves of a stop: at least so many at once, and at most so many one after the other. */
+const MOVES_AT_ONCE = 3;
+const MOVES_IN_TURN = 50;
+
 export class AgentHost {
   readonly counters: AgentCounters = {
     accepted: 0,
@@ -139,9 +143,22 @@ export class AgentHost {
     this.#agents.get(partitionSet)?.onHint(hint);
   }
 
-  /** Stops all agents on purpose: the writes move away first, as far as there is time. */
+  /**
+   * Stops all agents on purpose: the writes move away first, as far as there is time. Only some at once: a move takes its writes a
+   * moment, and that of each is longer the more are under way.
+   */
   async stop(withinMs: number): Promise<void> {
-    await Promise.all([...this.#agents.values()].map((agent) => agent.stop(withinMs)));
+    const host = this.#host;
+    const startedAt = host.now();
+    const agents = [...this.#agents.values()];
+    const waiting = agents.values();
+    const moveSome = async (): Promise<void> => {
+      for (const agent of waiting) await agent.giveAway(withinMs / 2 - (host.now() - startedAt));
+    };
+    const atOnce = Math.max(MOVES_AT_ONCE, Math.ceil(agents.length / MOVES_IN_TURN));
+    await Promise.all(Array.from({ length: atOnce }, moveSome));
+    const left = withinMs - (host.now() - startedAt);
+    await Promise.all(agents.map((agent) => agent.stop(left)));
     this.close();
   }
 

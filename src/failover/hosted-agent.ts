@@ -150,7 +150,7 @@ export class HostedAgent implements Sleeper {
     const { host } = this.#options;
     const startedAt = host.now();
     this.#isStopping = true;
-    if (this.state?.writer === this.#options.region) await this.#giveAway(withinMs / 2);
+    await this.giveAway(withinMs / 2);
     const left = withinMs - (host.now() - startedAt);
     let timer: Timer | undefined;
     const stopped = new Promise<void>((resolve) => {
@@ -182,11 +182,12 @@ export class HostedAgent implements Sleeper {
     }
   }
 
-  /** Wishes the writes away and waits until they are. A wish that cannot be honoured is no reason to stay. */
-  async #giveAway(withinMs: number): Promise<void> {
+  /** Wishes the writes away, if they are here, and waits until they are. A wish that cannot be honoured is no reason to stay. */
+  async giveAway(withinMs: number): Promise<void> {
     const { host, region } = this.#options;
     const isThere = (): boolean => this.state?.writer === region;
     const until = host.now() + withinMs;
+    if (!isThere() || withinMs <= 0) return;
     try {
       await this.post({ kind: 'revoke', target: region }, { id: host.randomId(), who: `stop of ${region}` });
     } catch {
