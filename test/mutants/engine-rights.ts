@@ -23,8 +23,8 @@ export const RIGHTS_MUTANTS: readonly Mutant[] = [
     rule: 3,
     what: 'the writer takes writes although its lease is over',
     file: 'src/engine/core/partition/requests.ts',
-    find: "if (reign === undefined || !reign.role.accepts || !port.mayWrite()) done(refused('NOT_WRITER'));",
-    replace: "if (reign === undefined || !reign.role.accepts) done(refused('NOT_WRITER'));",
+    find: 'return reign !== undefined && reign.role.accepts && port.mayWrite() ? reign : undefined;',
+    replace: 'return reign !== undefined && reign.role.accepts ? reign : undefined;',
     tests: ['src/engine/core/partition/writes.test.ts'],
     simulated:
       'who has fenced itself does not acknowledge such a write; at weaker levels it is listed when it is undone',
