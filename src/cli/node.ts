@@ -51,8 +51,6 @@ async function runNode(flags: NodeFlags): Promise<void> {
   log.info({ reason }, 'stopping: moving the writes away');
   await daemon.stop(stopWithin);
   log.info('stopped');
-  // What was to watch over the stop's time may still be set; nobody waits for it.
-  process.exit();
 }
 
 /** Undefined: it was told to stop before it was ready. */

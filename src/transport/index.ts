@@ -9,5 +9,5 @@ export { type ConnectionLimits, DEFAULT_LIMITS } from './limits.ts';
 export { type Caller, Listener, type ListenOptions } from './listener.ts';
 export { PeerLink, type PeerLinkOptions, type SendResult } from './peer-link.ts';
 export type { RequestContext, RequestHandler } from './requests.ts';
-export type { RpcTls } from './tls.ts';
+export { isLoopback, type RpcTls } from './tls.ts';
 export { OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from './wire.ts';

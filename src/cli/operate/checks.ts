@@ -2,7 +2,7 @@
  * What `baton doctor` looks for. A check gets everything that was seen and returns what is wrong; each finding says what it
  * means and what to do, so that somebody who is woken at night need not know the design.
  */
-import type { CertificateFacts } from '../../server/index.ts';
+import { type CertificateFacts, isLoopback } from '../../server/index.ts';
 import type { LostWriteAt } from './cluster.ts';
 import type { FoundCluster } from './find.ts';
 import { lagOf, type ProblemKind, problemsOf, type Severity } from './health.ts';
@@ -381,10 +381,6 @@ function openDoors({ found: { config } }: Evidence): Finding[] {
       remedy: 'Make certificates (baton certs), and name them under `tls` in the cluster file.',
     },
   ];
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
 /** In the order in which they are printed. */

@@ -31,4 +31,4 @@ export { parseClusterFile, type ParseOptions, readClusterFile } from './read.ts'
 export { type Change, diffForReload, type ReloadDiff } from './reload.ts';
 export { type Field, FIELDS, type TokenName } from './schema.ts';
 export { resolveSecrets, Secret, type SecretPlaces, type Tokens, type TokenSources } from './secrets.ts';
-export { formatAddress } from './values.ts';
+export { formatAddress, isLoopback } from './values.ts';

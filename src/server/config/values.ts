@@ -3,6 +3,9 @@ import { isIP } from 'node:net';
 import type { Address } from '../../transport/index.ts';
 import { quoted } from './problems.ts';
 
+export { formatAddress } from '../../client/index.ts';
+export { isLoopback } from '../../transport/index.ts';
+
 export type Read<T> = { readonly value: T } | { readonly wrong: string };
 
 /** Names become DNS labels and names of files: both allow this, on every system. */
@@ -35,14 +38,6 @@ export function isHost(host: string): boolean {
   if (isIP(host) !== 0) return true;
   if (/^[\d.]+$/.test(host) || host.length > 253) return false;
   return host.split('.').every((label) => /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label));
-}
-
-export function formatAddress({ host, port }: Address): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 /** Every address of a machine: good to listen on, nothing that others can dial. */
