@@ -13,6 +13,7 @@ import { partitionSetsOf } from 'baton/server';
 import { Ground, HOME } from './failover/cluster.ts';
 import { type Fault, FAULTS } from './failover/faults.ts';
 import { directLatency, type Latency, latencyOf } from './failover/latency.ts';
+import { countLost } from './failover/lost.ts';
 import { SteadyWriter } from './failover/writer.ts';
 
 interface Row {
@@ -97,9 +98,10 @@ async function measure(
     await sleep(AFTER_MS);
     await writer.stop();
     await fault.heal(ground, partitionSet);
+    await ground.bringHome();
     await ground.calm();
     if (writer.failed.length > 0) throw new Error(`${fault.name}: writes failed: ${writer.failed[0]}`);
-    const lost = await missing(container, writer.acknowledged.keys());
+    const lost = await countLost(container, writer.acknowledged.keys());
     lostWrites += lost;
     gaps.push(Math.round(writer.gapMs));
     progress(
@@ -115,15 +117,6 @@ async function measure(
     lostWrites,
     gapsMs: gaps,
   };
-}
-
-async function missing(container: Container, ids: Iterable<string>): Promise<number> {
-  let count = 0;
-  for (const id of ids) {
-    const found = await container.find(id, { consistency: 'Strong' });
-    if (found === undefined) count += 1;
-  }
-  return count;
 }
 
 /** A write through the client, against one that is sent straight to the node that writes. */

@@ -97,6 +97,27 @@ export class Ground {
     }
   }
 
+  /**
+   * Orders writes home as an operator would. Left alone they go home by themselves, but a region that has died again and
+   * again has to be there for longer every time before it is trusted: ten runs would take an hour.
+   */
+  async bringHome(): Promise<void> {
+    const until = performance.now() + PATIENCE_MS;
+    const asked = new Set<string>();
+    for (;;) {
+      const away = [...(await this.views()).values()].filter(({ writeRegion }) => writeRegion !== HOME);
+      if (away.length === 0) return;
+      if (performance.now() > until) throw new Error(`${away[0]!.partitionSet} does not come home.`);
+      for (const { partitionSet, phase, leaseSet, gcn } of away) {
+        const key = `${partitionSet} ${gcn}`;
+        if (phase !== 'Steady' || !leaseSet.includes(HOME) || asked.has(key)) continue;
+        asked.add(key);
+        await this.wish(partitionSet, { kind: 'switchover', target: HOME });
+      }
+      await sleep(LOOK_MS);
+    }
+  }
+
   /** Posts it for a partition-set; to any node that answers. */
   async wish(partitionSet: string, intent: object): Promise<void> {
     const body = JSON.stringify({ intent, id: randomUUID(), who: 'bench' });
