@@ -4,8 +4,8 @@
  * change nothing outside this folder. What cannot be had is a record that says why and how to get it; whoever needed it
  * reports itself as not run (`test/support/not-run.ts`).
  *
- *     node scripts/programs.mjs            look, fetch, and list
- *     node scripts/programs.mjs --json     the same, for other programs
+ *     node scripts/programs.mjs [NAME ...]    look, fetch, and list; all of them unless some are named
+ *     node scripts/programs.mjs --json        the same, for other programs
  */
 import {
   accessSync,
@@ -32,6 +32,21 @@ const PROGRAMS = [
     file: 'usr/bin/redis-server',
     probe: ['--version'],
     how: 'Debian and Ubuntu: apt-get install redis-server; macOS: brew install redis',
+  },
+  {
+    // What is used is the library beside it, which moves a process's wall clock.
+    name: 'faketime',
+    packages: ['faketime', 'libfaketime'],
+    file: 'usr/bin/faketime',
+    probe: ['--version'],
+    how: 'Debian and Ubuntu: apt-get install faketime',
+  },
+  {
+    name: 'dig',
+    packages: ['bind9-dnsutils'],
+    file: 'usr/bin/dig',
+    probe: ['-v'],
+    how: 'Debian and Ubuntu: apt-get install bind9-dnsutils; macOS has it',
   },
 ];
 
@@ -210,7 +225,8 @@ function complaint(output) {
 
 if (isProgram(import.meta.url)) {
   await runScript(async () => {
-    const records = await findPrograms();
+    const names = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
+    const records = await findPrograms(names.length === 0 ? undefined : names);
     const line = ({ name, path, why, how }) => (path ? `${name}: ${path}` : `${name}: ${why}.\n  ${how}`);
     const text = process.argv.includes('--json') ? JSON.stringify(records) : records.map(line).join('\n');
     process.stdout.write(`${text}\n`);

@@ -43,7 +43,6 @@ test('every kind of fault can be done here', (context) => {
     notRun(context, {
       what: abilities.notRun.join('; '),
       how: 'run as root on Linux with iproute2 and util-linux, and install faketime',
-      optional: true,
     });
   expect(abilities.kinds).toEqual(FAULT_KINDS);
 });

@@ -3,8 +3,9 @@
  * `heal` of the cluster does not undo by itself.
  */
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Random } from 'baton/sim';
+import { findProgram } from '../support/programs.ts';
 import { type Ground, REGIONS } from './ground.ts';
 import { type Fault, FAULT_KINDS, type FaultKind } from './schedule.ts';
 
@@ -18,13 +19,15 @@ export interface Abilities {
 
 const ACCEPTORS_KILLED = 2;
 
-/** Where Debian and its kin put it; `BATON_FAKETIME` names another place. */
+/** The library that comes with the program; `BATON_FAKETIME` names another one. */
 export function findFaketime(): string | undefined {
   const given = process.env['BATON_FAKETIME'];
   if (given !== undefined) return existsSync(given) ? given : undefined;
-  const roots = ['/usr/lib', '/usr/local/lib'].filter((root) => existsSync(root));
-  const places = roots.flatMap((root) => [root, ...readdirSync(root).map((name) => join(root, name))]);
-  return places.map((place) => join(place, 'faketime', 'libfaketime.so.1')).find((path) => existsSync(path));
+  const { path } = findProgram('faketime');
+  if (path === undefined) return undefined;
+  const libraries = join(dirname(path), '..', 'lib');
+  const places = [libraries, ...readdirSync(libraries).map((name) => join(libraries, name))];
+  return places.map((place) => join(place, 'faketime', 'libfaketime.so.1')).find((file) => existsSync(file));
 }
 
 export function abilitiesOf(canCut: boolean, faketime: string | undefined): Abilities {

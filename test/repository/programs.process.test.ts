@@ -48,7 +48,10 @@ describe('the search', () => {
     write(folder, 'bin/.keep', '');
     symlinkSync(process.execPath, join(folder, 'bin', 'node'));
     const env = { PATH: join(folder, 'bin') };
-    const { output } = await run(process.execPath, ['scripts/programs.mjs', '--json'], { cwd: folder, env });
+    const { output } = await run(process.execPath, ['scripts/programs.mjs', '--json', 'redis-server'], {
+      cwd: folder,
+      env,
+    });
     const [program] = JSON.parse(output.slice(output.indexOf('['), output.lastIndexOf(']') + 1)) as Program[];
     return program!;
   }
