@@ -89,6 +89,7 @@ describe('a backup', () => {
         const store = disks.get(region)!;
         return {
           partition: (name) => store.partition(name),
+          drop: (name) => store.drop(name),
           probe: (done) => store.partition(PARTITION_SET).sync(done),
           crash: () => store.crash(),
         };

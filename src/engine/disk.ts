@@ -5,9 +5,15 @@ import type { EngineDisk } from './engine.ts';
 /** No partition-set has such a name. */
 const PROBE = '.probe';
 
-export function diskOf(store: { partition(partitionSet: string): PartitionStore }): EngineDisk {
+interface NodeData {
+  partition(partitionSet: string): PartitionStore;
+  drop(partitionSet: string): Promise<void>;
+}
+
+export function diskOf(store: NodeData): EngineDisk {
   return {
     partition: (partitionSet) => store.partition(partitionSet),
+    drop: (partitionSet) => store.drop(partitionSet),
     probe: (done) => {
       const probe = store.partition(PROBE);
       probe.note({ incarnation: probe.notes.incarnation + 1 });

@@ -19,6 +19,7 @@ import {
   type Position,
   type ReadAnswer,
   type ReadRequest,
+  type Refused,
   type RegionName,
   Requests,
   type ScanAnswer,
@@ -67,6 +68,7 @@ export class EnginePartition implements Driver, Sleeper {
   #core: PartitionStateMachine | undefined;
   #requests: Requests | undefined;
   #agent: AgentView | undefined;
+  #isClosed = false;
   #toldAt = -Infinity;
   #isTelling = false;
   /** Under way: nothing is trimmed meanwhile. */
@@ -81,10 +83,23 @@ export class EnginePartition implements Driver, Sleeper {
 
   // ---- as a driver
 
+  /**
+   * Before `incarnation`: the region has reported up to that one. Numbers are on disk before anybody hears of them, so a disk that
+   * does not know it is not the one that reported: it was emptied, or brought back from an old copy. What it holds must not
+   * count for what was acknowledged, and is built anew from the write region. Says whether that is so.
+   */
+  async isOutlived(reported: number): Promise<boolean> {
+    if (this.#store.notes.incarnation >= reported) return false;
+    this.#store.note({ incarnation: reported, building: true });
+    await synced(this.#store);
+    return true;
+  }
+
   /** A new process of this copy: its number is on disk before anybody hears of it. */
   async incarnation(): Promise<number> {
     this.#store.note({ incarnation: this.#store.notes.incarnation + 1 });
     await synced(this.#store);
+    if (this.#isClosed) throw notStarted(this.partitionSet);
     this.#start();
     return this.#store.notes.incarnation;
   }
@@ -126,6 +141,7 @@ export class EnginePartition implements Driver, Sleeper {
 
   /** What has been committed behind that place in the log. */
   feed(request: FeedRequest): FeedAnswer {
+    if (this.#isClosed) return ENDED;
     return feed(this.#partition, request);
   }
 
@@ -210,17 +226,30 @@ export class EnginePartition implements Driver, Sleeper {
     this.#node.look(this);
   }
 
+  /** Ends here, without a word to the other regions. Those who wait are answered: a write that was begun has no known outcome. */
+  close(): void {
+    const core = this.#core;
+    this.#isClosed = true;
+    this.#core = undefined;
+    this.#requests = undefined;
+    this.#agent = undefined;
+    core?.assume({ role: 'gone' }, () => {});
+  }
+
   get #partition(): PartitionStateMachine {
-    if (this.#core === undefined)
-      throw new EngineError('NOT_STARTED', `Partition-set ${this.partitionSet} has not been started here.`);
+    if (this.#core === undefined) throw notStarted(this.partitionSet);
     return this.#core;
   }
 
   #asked<A>(
-    ask: (requests: Requests, deadlineAt: number, done: (answer: A) => void) => void,
+    ask: (requests: Requests, deadlineAt: number, done: (answer: A | Refused) => void) => void,
     timeoutMs: number,
-  ): Promise<A> {
+  ): Promise<A | Refused> {
     return new Promise((resolve) => {
+      if (this.#isClosed) {
+        resolve(ENDED);
+        return;
+      }
       void this.#partition;
       ask(this.#requests!, this.#node.host.now() + timeoutMs, resolve);
       this.#node.look(this);
@@ -260,6 +289,13 @@ export class EnginePartition implements Driver, Sleeper {
       this.#agent?.changed();
     });
   }
+}
+
+/** What a client hears that comes to a copy which is not there any more. */
+const ENDED: Refused = { outcome: 'refused', code: 'NOT_READY' };
+
+function notStarted(partitionSet: string): EngineError {
+  return new EngineError('NOT_STARTED', `Partition-set ${partitionSet} has not been started here.`);
 }
 
 function compareKeys(a: DocumentKey, b: DocumentKey): number {

@@ -29,6 +29,8 @@ export interface EngineLinks {
 
 export interface EngineDisk {
   partition(partitionSet: string): PartitionStore;
+  /** What there is of it is gone from the disk when it resolves. */
+  drop(partitionSet: string): Promise<void>;
   /** Writes something small and says when it is on disk. */
   probe(done: (error: Error | undefined) => void): void;
 }
@@ -114,6 +116,19 @@ export class Engine {
         `This node has no copy of partition-set ${partitionSet}.`,
       );
     return partition;
+  }
+
+  /** Ends this copy here; its data stay. Whoever waits for an answer is told that there is none. */
+  release(partitionSet: string): void {
+    const partition = this.#partitions.get(partitionSet);
+    this.#partitions.delete(partitionSet);
+    partition?.close();
+  }
+
+  /** Ends this copy and gives its data up. For good: a partition-set of that name is never made again. */
+  async remove(partitionSet: string): Promise<void> {
+    this.release(partitionSet);
+    await this.#options.disk.drop(partitionSet);
   }
 
   onMessage(from: RegionName, message: NodeMessage): void {

@@ -131,6 +131,12 @@ export class AgentHost {
     return agent;
   }
 
+  /** Its partition-set is given up: it ends at once, and the writes do not move. */
+  remove(partitionSet: string): void {
+    this.#agents.get(partitionSet)?.close();
+    this.#agents.delete(partitionSet);
+  }
+
   agents(): Iterable<HostedAgent> {
     return this.#agents.values();
   }

@@ -263,12 +263,13 @@ export class HostedAgent implements Sleeper {
 
   async #carryOut(role: Role): Promise<void> {
     const { driver, host, onRole } = this.#options;
+    if (this.#isClosed) return;
     try {
       await driver.assume(role);
     } catch (error) {
       onRole(role, error ?? new Error('The driver did not say why.'));
       host.after(ASSUME_AGAIN_MS, () => {
-        if (this.#core.role === role) this.#assume(role);
+        if (this.#core.role === role && !this.#isClosed) this.#assume(role);
       });
       return;
     }

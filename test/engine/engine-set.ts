@@ -44,6 +44,10 @@ class MemoryDisk implements EngineDisk {
     return this.store.partition(partitionSet);
   }
 
+  drop(partitionSet: string): Promise<void> {
+    return this.store.drop(partitionSet);
+  }
+
   probe(done: (error: Error | undefined) => void): void {
     this.store.partition(PARTITION_SET).sync(done);
   }

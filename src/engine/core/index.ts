@@ -1,4 +1,6 @@
 /** The pure part of the engine. */
+export { type Condition, parseCondition, type ParsedCondition } from './documents/condition.ts';
+export { holds } from './documents/condition-values.ts';
 export * from './documents/conditions.ts';
 export * from './documents/epk.ts';
 export * from './documents/evaluate.ts';

@@ -1,6 +1,8 @@
-/** Data that a full copy has replaced: taken away piece by piece, as commits go by. */
+/** Data that nobody needs any more, because a full copy has replaced them or their partition-set was dropped: taken away piece by
+ * piece, as commits go by. */
 import { dataTables } from './document-index.ts';
 import { numberKey } from './keys.ts';
+import { workKey } from './partition-record.ts';
 import type { Tables } from './tables.ts';
 import type { WriteQueue } from './write-queue.ts';
 
@@ -23,6 +25,7 @@ export class GarbageCollector {
     return this.#numbers.length > 0;
   }
 
+  /** `number`: of data, or of a partition, which has its undone writes under it. No two things have the same number. */
   add(number: number): void {
     this.#numbers.push(number);
     this.#queue.put(this.#tables.meta, keyOf(number), Buffer.of(1));
@@ -43,11 +46,13 @@ export class GarbageCollector {
       return;
     }
     const range = { start: numberKey(number), end: numberKey(number + 1), limit };
-    for (const table of dataTables(this.#tables)) {
+    for (const table of [...dataTables(this.#tables), this.#tables.undone]) {
       const keys = [...table.getKeys(range)];
-      for (const key of keys) this.#queue.remove(table, key);
+      // However full the disk is: more goes than the keys that say so.
+      for (const key of keys) this.#queue.remove(table, key, 2 * key.length);
       if (keys.length > 0) return;
     }
+    this.#queue.remove(this.#tables.meta, workKey(number));
     this.#queue.remove(this.#tables.meta, keyOf(number));
     this.#numbers.shift();
   }

@@ -47,7 +47,7 @@ import type { Tables } from './tables.ts';
 import { changeIn } from './trimming.ts';
 import { UndoneList } from './undone-list.ts';
 import { WorkRecord } from './work-record.ts';
-import type { WriteQueue } from './write-queue.ts';
+import { WriteQueue } from './write-queue.ts';
 
 /** Below `base` entries are looked for in steps. */
 const LOOK_STEP = 1000;
@@ -66,7 +66,7 @@ export interface Node {
 }
 
 export class LmdbPartition implements PartitionStore {
-  readonly #node: Node;
+  #node: Node;
   readonly #undone: UndoneList;
   #record: PartitionRecord;
   #isRecordChanged = false;
@@ -272,6 +272,19 @@ export class LmdbPartition implements PartitionStore {
   }
 
   // For the node.
+
+  /** Its data are given up: nothing is written for it any more. Returns where they lie. */
+  drop(): PartitionRecord {
+    const { name } = this.#record;
+    const touch = (): never => {
+      throw new EngineStorageError('CLOSED', `Partition-set ${name} was dropped from this node.`);
+    };
+    this.#node = { ...this.#node, queue: new WriteQueue(), touch };
+    this.#flushing = undefined;
+    this.#isFlushWanted = false;
+    this.#isTrimStuck = true;
+    return this.#record;
+  }
 
   /** Changes that wait for a flush of the indices. */
   get unflushed(): number {

@@ -35,6 +35,8 @@ export class MemoryNodeStore {
   readonly #syncMs: () => number;
   readonly #durable = new Map<string, MemoryPartition>();
   #stores = new Map<string, Store>();
+  /** Gone with the next sync. */
+  #dropped = new Set<string>();
   #queue: Queued[] = [];
   #waiting: Done[] = [];
   #isSyncing = false;
@@ -71,6 +73,15 @@ export class MemoryNodeStore {
     return store;
   }
 
+  /** Gives this node's copy up. It is gone from the disk when it resolves. */
+  drop(partitionSet: string): Promise<void> {
+    this.#stores.delete(partitionSet);
+    this.#dropped.add(partitionSet);
+    return new Promise((resolve, reject) => {
+      this.#sync((error) => (error === undefined ? resolve() : reject(error)));
+    });
+  }
+
   /** Writes that a crash could lose now. */
   get unsynced(): number {
     return this.#queue.length;
@@ -85,6 +96,7 @@ export class MemoryNodeStore {
     this.#queue = [];
     this.#waiting = [];
     this.#stores = new Map();
+    this.#dropped = new Set();
     this.#isSyncing = false;
     this.#life += 1;
     return lost;
@@ -116,12 +128,17 @@ export class MemoryNodeStore {
     this.#isSyncing = true;
     const callbacks = this.#waiting;
     const { length } = this.#queue;
+    const dropped = this.#dropped;
+    this.#dropped = new Set();
     const life = this.#life;
     this.#waiting = [];
     this.#host.after(this.#syncMs(), () => {
       if (life !== this.#life) return;
       const failure = this.#failure;
-      if (failure === undefined) this.#makeDurable(length);
+      if (failure === undefined) {
+        this.#makeDurable(length);
+        for (const name of dropped) this.#durable.delete(name);
+      } else for (const name of dropped) this.#dropped.add(name);
       for (const done of callbacks) if (life === this.#life) done(failure);
       if (life !== this.#life) return;
       this.#isSyncing = false;
@@ -131,7 +148,7 @@ export class MemoryNodeStore {
 
   #makeDurable(count: number): void {
     for (const { partition, write } of this.#queue.splice(0, count))
-      this.#durable.get(partition)!.apply(write);
+      this.#durable.get(partition)?.apply(write);
   }
 }
 

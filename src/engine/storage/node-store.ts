@@ -11,7 +11,14 @@ import type { PartitionStore } from '../core/index.ts';
 import { EngineStorageError } from './errors.ts';
 import { GarbageCollector } from './garbage.ts';
 import { LmdbPartition, type Node } from './lmdb-partition.ts';
-import { newRecord, type PartitionRecord, recordKey, RECORDS } from './partition-record.ts';
+import {
+  newRecord,
+  notesKey,
+  type PartitionRecord,
+  recordKey,
+  RECORDS,
+  workKey,
+} from './partition-record.ts';
 import { readRecord, writeRecord } from './records.ts';
 import { diskFull, growthOf, Tables } from './tables.ts';
 import { bytesOf, RedoLog } from './redo-log.ts';
@@ -143,6 +150,35 @@ export class NodeStore {
     );
     this.#partitions.set(partitionSet, partition);
     return partition;
+  }
+
+  /**
+   * Gives this node's copy of a partition-set up. When it resolves that is on disk: nobody finds the copy any more. What it held is
+   * taken away in the background, and if this process ends before, by the next one.
+   */
+  drop(partitionSet: string): Promise<void> {
+    if (this.#isClosed) throw closed();
+    const partition = this.#partitions.get(partitionSet);
+    const record = partition?.drop() ?? this.#records.get(partitionSet);
+    this.#partitions.delete(partitionSet);
+    this.#records.delete(partitionSet);
+    if (partition !== undefined) this.#touched.delete(partition);
+    if (record !== undefined) this.#forget(record, partition?.logBytes ?? 0);
+    return new Promise((resolve, reject) => {
+      this.#sync((error) => (error === undefined ? resolve() : reject(error)));
+    });
+  }
+
+  /** One moment, and so one record of the journal: a crash leaves all of the copy or none. */
+  #forget(record: PartitionRecord, bytes: number): void {
+    const { meta } = this.#tables;
+    const { number, data } = record;
+    this.#queue.remove(meta, recordKey(number), bytes + writeRecord(record).length);
+    this.#queue.remove(meta, notesKey(number));
+    this.#queue.remove(meta, workKey(data));
+    this.#garbage.add(data);
+    this.#garbage.add(number);
+    this.#commitSoon();
   }
 
   /** Bytes that the database uses. */

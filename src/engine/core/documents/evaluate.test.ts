@@ -79,6 +79,14 @@ describe('the status of one operation', () => {
     [{ ...patch, ifMatch: '"7-3"' }, there, 412],
     [{ ...patch, steps: [] }, there, 400],
     [{ ...patch, steps: [{ op: 'set', path: '/ttl', value: 0 }] }, there, 400],
+    [{ ...patch, filter: 'from c where c.n = 4' }, there, 200],
+    [{ ...patch, filter: 'from c where c.n = 5' }, there, 412],
+    [{ ...patch, filter: 'from c where c.missing = 5' }, there, 412],
+    [{ ...patch, filter: 'from c where c.n = 4' }, [], 404],
+    [{ ...patch, filter: 'c.n = 4' }, there, 400],
+    [{ ...patch, filter: 'c.n = 4' }, [], 400],
+    [{ ...patch, filter: 'from c where c.n = 4', ifMatch: '"7-3"' }, there, 412],
+    [{ ...patch, filter: `from c where c._etag = '${ETAG}' AND c._ts = ${(NOW - 5000) / 1000}` }, there, 200],
     [remove, [], 404],
     [remove, there, 204],
     [{ ...remove, ifMatch: '"7-3"' }, there, 412],
@@ -93,6 +101,32 @@ describe('the status of one operation', () => {
     const outcome = status >= 400 ? 'refused' : operation.op === 'read' ? 'unchanged' : 'write';
     expect(evaluation.outcome).toBe(outcome);
     expect(evaluation.results[0]!.message === undefined).toBe(status < 400);
+  });
+});
+
+describe('a patch with a condition', () => {
+  test('leaves nothing of what the system says in the item', () => {
+    const filter = 'from c where c._ts > 0';
+    expect(written(run([{ ...patch, filter }], [stored('x', 4)]))[0]!.body).toEqual({
+      id: 'x',
+      pk: 'a',
+      n: 5,
+    });
+  });
+
+  test('sees what the batch did before it', () => {
+    const filter = 'from c where c.n = 5 AND NOT IS_DEFINED(c._etag)';
+    const evaluation = run([patch, { ...patch, filter }], [stored('x', 4)]);
+    expect(written(evaluation)[0]!.body).toMatchObject({ n: 6 });
+  });
+
+  test('that does not hold tells nobody before what it saw is committed', () => {
+    const evaluation = run([{ ...patch, filter: 'from c where false' }], [stored('x', 4)]);
+    expect(evaluation).toMatchObject({
+      outcome: 'refused',
+      sawLsn: 4,
+      results: [{ status: 412, message: 'The condition of the patch does not hold for the item.' }],
+    });
   });
 });
 

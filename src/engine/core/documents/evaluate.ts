@@ -12,6 +12,7 @@
  */
 import {
   etagOf,
+  timestampOf,
   type Change,
   type DocumentKey,
   type Glance,
@@ -19,9 +20,11 @@ import {
   type OperationResult,
   type Version,
 } from '../model.ts';
+import { parseCondition, type Condition } from './condition.ts';
+import { holds } from './condition-values.ts';
 import { NOT_FOUND, unmet } from './conditions.ts';
 import { epkOf } from './epk.ts';
-import type { JsonObject } from './json-value.ts';
+import { put, type JsonObject } from './json-value.ts';
 import { formatPartitionKey, partitionKeyProblem, pathsOf } from './partition-key.ts';
 import { patch } from './patch.ts';
 import type { Operation, PartitionKey, PatchStep, WriteRequest } from './request.ts';
@@ -90,6 +93,10 @@ const FAILED_WITH_ANOTHER: OperationResult = {
 const EXISTS: OperationResult = {
   status: 409,
   message: 'There is an item with this id and partition key already.',
+};
+const CONDITION_FAILED: OperationResult = {
+  status: 412,
+  message: 'The condition of the patch does not hold for the item.',
 };
 const SAME_HASH: OperationResult = {
   status: 409,
@@ -165,10 +172,14 @@ class Attempt {
         }
         return this.#on(item.id, operation, (place, current) => this.#write(place, current, item));
       }
-      case 'patch':
-        return this.#on(operation.id, operation, (place, current) =>
-          this.#patch(place, current!, operation.steps),
+      case 'patch': {
+        const { id, steps, filter } = operation;
+        const parsed = filter === undefined ? undefined : parseCondition(filter);
+        if (parsed?.ok === false) return bad(parsed.message);
+        return this.#on(id, operation, (place, current) =>
+          this.#patch(place, current!, steps, parsed?.condition),
         );
+      }
       case 'delete':
         return this.#on(operation.id, operation, (place) => this.#delete(place, operation.id));
       case 'read':
@@ -233,13 +244,40 @@ class Attempt {
     return { status: current === undefined ? 201 : 200, shows: { from: 'entry', change } };
   }
 
-  #patch(place: Place, current: Current, steps: readonly PatchStep[]): Answer {
+  #patch(
+    place: Place,
+    current: Current,
+    steps: readonly PatchStep[],
+    condition: Condition | undefined,
+  ): Answer {
     const { json, settings, limits } = this.#context;
     const document = json.parse(this.#bodyOf(place, current)) as JsonObject;
+    if (condition !== undefined) {
+      const refusal = this.#unheld(condition, document, place, current);
+      if (refusal !== undefined) return refusal;
+    }
     const patched = patch(document, steps, pathsOf(settings), limits);
     if (!patched.ok) return bad(patched.message);
     const validated = validateDocument(patched.document, undefined, this.#key, this.#context);
     return validated.ok ? this.#write(place, current, validated.item) : validated.result;
+  }
+
+  /** A condition may speak of what the system says about the item, too. It is taken out again when the item is written. */
+  #unheld(
+    condition: Condition,
+    document: JsonObject,
+    place: Place,
+    current: Current,
+  ): OperationResult | undefined {
+    if (current.from === 'log') {
+      const version = this.#versionOf(place);
+      put(document, '_etag', etagOf(version));
+      put(document, '_ts', timestampOf(version));
+    }
+    const isHeld = holds(condition, document);
+    if (isHeld === undefined)
+      return bad('The condition takes too much work on an item as large as this one.');
+    return isHeld ? undefined : CONDITION_FAILED;
   }
 
   #delete(place: Place, id: string): Answer {

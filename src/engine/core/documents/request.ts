@@ -22,7 +22,13 @@ export interface PatchStep {
 export type Operation =
   | ({ readonly op: 'create' | 'upsert'; readonly body: JsonBytes } & Conditions)
   | ({ readonly op: 'replace'; readonly id: string; readonly body: JsonBytes } & Conditions)
-  | ({ readonly op: 'patch'; readonly id: string; readonly steps: readonly PatchStep[] } & Conditions)
+  | ({
+      readonly op: 'patch';
+      readonly id: string;
+      readonly steps: readonly PatchStep[];
+      /** `FROM c WHERE ...`: only if that holds for the item (see `condition.ts`). */
+      readonly filter?: string;
+    } & Conditions)
   | ({ readonly op: 'delete'; readonly id: string } & Conditions)
   /** Inside a batch; on its own a read is not a write. */
   | ({ readonly op: 'read'; readonly id: string } & Conditions);
@@ -33,6 +39,8 @@ export interface WriteRequest {
   readonly operations: readonly Operation[];
   /** The client's name for this write, unique for ever: up to 64 printable ASCII characters. */
   readonly operation?: string;
+  /** The answer shows the items as the operations left them. */
+  readonly returning?: boolean;
 }
 
 /** Of the container that a partition-set belongs to. */

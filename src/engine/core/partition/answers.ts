@@ -1,6 +1,7 @@
 /** What a partition answers to the requests of clients, and why it does not do what they ask. */
 import type { DocumentKey, Entry, OperationResult, Position, Version } from '../model.ts';
 import type { ScanOptions } from '../store.ts';
+import type { ShownVersion } from './returning.ts';
 
 /** Why a request was certainly not carried out here. */
 export const REFUSALS = {
@@ -36,6 +37,8 @@ export type WriteAnswer =
       readonly position: Position;
       /** The entry that it made: `versionIn` gives the versions that are in it. Absent when it made none now. */
       readonly entry?: Entry;
+      /** If that was asked for: see `returning.ts`. */
+      readonly shown?: readonly ShownVersion[];
     }
   | Refused
   | Unknown;

@@ -9,5 +9,6 @@ export * from './partition.ts';
 export * from './port.ts';
 export * from './progress-table.ts';
 export type { Consistency } from './reign.ts';
+export type { ShownVersion } from './returning.ts';
 export { Requests } from './requests.ts';
 export { TRIM_POLICY, type TrimPolicy, trimTo } from './trim.ts';

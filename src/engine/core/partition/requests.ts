@@ -22,6 +22,7 @@ import {
 import type { PartitionStateMachine } from './partition.ts';
 import { contains } from './progress-table.ts';
 import type { Reign, WaitingWrite } from './reign.ts';
+import { shownBy, shownInEntry } from './returning.ts';
 import { scanAt } from './scan.ts';
 
 /** A client that is told to come back later. */
@@ -95,11 +96,16 @@ export class Requests {
     if (!('outcome' in found)) {
       const { epoch, lsn, statuses } = found;
       const results = statuses.map((status) => ({ status }));
-      this.#whenCommitted(reign, lsn, deadlineAt, done, { results, position: { epoch, lsn } });
+      const shown = request.returning && {
+        shown: shownInEntry(found, request, this.#partition.options.json),
+      };
+      this.#whenCommitted(reign, lsn, deadlineAt, done, { results, position: { epoch, lsn }, ...shown });
     } else if (found.outcome === 'write') {
       this.#append(reign, request, found, { now, deadlineAt, done });
     } else {
-      this.#whenCommitted(reign, found.sawLsn, deadlineAt, done, { results: found.results });
+      const { results, sawLsn } = found;
+      const shown = request.returning && { shown: shownBy(results, request, undefined) };
+      this.#whenCommitted(reign, sawLsn, deadlineAt, done, { results, ...shown });
     }
   }
 
@@ -129,10 +135,11 @@ export class Requests {
 
   #append(
     reign: Reign,
-    { operation }: WriteRequest,
+    request: WriteRequest,
     { changes, results }: Extract<Evaluation, { outcome: 'write' }>,
     { now: at, deadlineAt, done }: { now: number; deadlineAt: number; done: (answer: WriteAnswer) => void },
   ): void {
+    const { operation } = request;
     const entry: Entry = {
       epoch: reign.epoch,
       lsn: this.#partition.store.tail.lsn + 1,
@@ -145,11 +152,12 @@ export class Requests {
     this.#add(reign, entry, {
       deadlineAt,
       done: (isCommitted) => {
-        done(
-          isCommitted
-            ? { outcome: 'done', results, position: { epoch, lsn }, entry }
-            : { outcome: 'unknown' },
-        );
+        if (!isCommitted) {
+          done({ outcome: 'unknown' });
+          return;
+        }
+        const shown = request.returning && { shown: shownBy(results, request, entry) };
+        done({ outcome: 'done', results, position: { epoch, lsn }, entry, ...shown });
       },
     });
   }
@@ -165,7 +173,7 @@ export class Requests {
     lsn: number,
     deadlineAt: number,
     done: (answer: WriteAnswer) => void,
-    answer: { results: Extract<WriteAnswer, { outcome: 'done' }>['results']; position?: Position },
+    answer: Pick<Extract<WriteAnswer, { outcome: 'done' }>, 'results' | 'shown'> & { position?: Position },
   ): void {
     const attempt = (): boolean => {
       const { store, committed, reign: current } = this.#partition;
