@@ -3,6 +3,7 @@ export * from './core/index.ts';
 export * from './discovery/index.ts';
 export * from './wire/client-wire.ts';
 export { entryIn } from './wire/scan-wire.ts';
+export * from './wire/look-wire.ts';
 export * from './wire/map-wire.ts';
 export { malformed, packed, type Unpacked, unpacked } from './wire/packing.ts';
 export { NODE_REFUSALS, type NodeRefusal, type NodeRefusalCode } from './wire/refusals.ts';

@@ -153,9 +153,11 @@ function mapOf(options: FakeAccountOptions, ports: ReadonlyMap<string, number>):
     containers: [
       {
         name: 'items',
+        rid: 'AAAAAYAAAAI=',
         partitionKey: [partitionKey],
         partitionSets: epkRanges(partitionSets).map(({ min, max }, at) => ({
           name: `items-${at}`,
+          rangeId: String(at + 1),
           from: min,
           to: max,
           column: 0,

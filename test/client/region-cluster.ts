@@ -116,9 +116,11 @@ export class RegionCluster {
       containers: [
         {
           name: 'items',
+          rid: 'AAAAAYAAAAI=',
           partitionKey: [partitionKey],
           partitionSets: epkRanges(partitionSets).map(({ min, max }, at) => ({
             name: `items-${at}`,
+            rangeId: String(at + 1),
             from: min,
             to: max,
             column: 0,

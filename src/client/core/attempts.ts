@@ -1,10 +1,11 @@
 /**
  * The attempts of one operation, and the one thing that has to be exactly right about them: whether the operation may have been
- * carried out. A write counts as carried out, perhaps, from the moment it is handed over for sending, until there is proof of
- * the contrary: it was not sent, or a node answered that it did not do it. Silence, a lost connection, a cancellation prove
+ * carried out. A write counts as carried out, perhaps, from the moment it is sent (handed over for sending, if nobody says when
+ * that is) until there is proof of the contrary: it was not sent, or a node answered that it did not do it. Silence, a lost connection, a cancellation prove
  * nothing.
  */
 import type { RegionName } from '../../engine/core/index.ts';
+import { assert } from '../../protocol/index.ts';
 import type { Why } from './choosing.ts';
 import type { FailureOutcome } from './errors.ts';
 import type { OperationKind } from './regions.ts';
@@ -19,6 +20,8 @@ export interface Attempt {
   readonly leaveAtMs: number;
   /** `left`: it was silent for too long, and may answer yet. */
   state: 'open' | 'left' | 'over';
+  /** Given to a connection, as far as is known. */
+  isSent: boolean;
   /** Cleared by proof alone. */
   mayBeApplied: boolean;
   /** What it ended with. */
@@ -45,10 +48,13 @@ export interface AttemptDiagnostics {
 
 export class Attempts {
   readonly #kind: OperationKind;
+  readonly #tellsSending: boolean;
   readonly #all: Attempt[] = [];
 
-  constructor(kind: OperationKind) {
+  /** `tellsSending`: that an attempt is sent is said with `sent`; otherwise it is as soon as it begins. */
+  constructor(kind: OperationKind, { tellsSending }: { readonly tellsSending: boolean }) {
     this.#kind = kind;
+    this.#tellsSending = tellsSending;
   }
 
   get count(): number {
@@ -60,14 +66,23 @@ export class Attempts {
       ...details,
       id: this.#all.length + 1,
       state: 'open',
-      mayBeApplied: this.#kind === 'write',
+      isSent: false,
+      mayBeApplied: false,
       code: undefined,
       isAnswered: false,
       node: undefined,
       endedAtMs: undefined,
     };
     this.#all.push(attempt);
+    if (!this.#tellsSending) this.sent(attempt.id);
     return attempt;
+  }
+
+  sent(id: number): void {
+    const attempt = this.pending(id);
+    assert(attempt !== undefined, 'what was given up is not sent');
+    attempt.isSent = true;
+    attempt.mayBeApplied = this.#kind === 'write';
   }
 
   /** Undefined: it is over, or there never was one. */

@@ -16,6 +16,8 @@ export type Why =
   | 'the writer has all that the session saw'
   | 'failed lately, tried for want of others'
   | 'asked to come back'
+  | 'the door of the write'
+  | 'preferred'
   | 'hedge';
 
 export interface Choice {
@@ -74,6 +76,17 @@ export function withWriter(
   if (writer === undefined || others.length === order.length) return order;
   const last: Choice = { region: writer, why: 'the writer has all that the session saw' };
   return rounds === 0 ? [...others, last] : [last, ...others];
+}
+
+/** The preferred region, if nothing speaks against it; otherwise it has no privilege. */
+export function withPreferred(
+  order: readonly Choice[],
+  preferred: RegionName | undefined,
+  isAvoided: (region: RegionName) => boolean,
+): readonly Choice[] {
+  const others = order.filter(({ region }) => region !== preferred);
+  if (preferred === undefined || others.length === order.length || isAvoided(preferred)) return order;
+  return [{ region: preferred, why: 'preferred' }, ...others];
 }
 
 function goodFirst(

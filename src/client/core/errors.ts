@@ -31,6 +31,10 @@ export const CLIENT_ERRORS = {
   ATTEMPTS_EXHAUSTED: { message: 'The operation was attempted as often as is allowed.', retryable: true },
   ABORTED: { message: 'The caller gave the operation up.', retryable: false },
   UNREACHABLE: { message: 'No region could be reached before the deadline.', retryable: true },
+  NOT_WRITER_HERE: {
+    message: 'The region that the write was asked for in does not take writes now.',
+    retryable: true,
+  },
   NOT_AUTHENTICATED: { message: 'No region accepts the token or the certificate.', retryable: false },
   INCOMPATIBLE: {
     message: 'No region speaks this version of the protocol for this cluster.',

@@ -1,6 +1,7 @@
 /** The decisions of the client, without any I/O. */
 export type { AttemptDiagnostics } from './attempts.ts';
 export type { Why } from './choosing.ts';
+export type { Door } from './door.ts';
 export * from './errors.ts';
 export * from './feed-cursor.ts';
 export * from './hedging.ts';

@@ -71,6 +71,13 @@ describe('what an answer means', () => {
     expect(judgeAnswer('read', { outcome: 'unknown' })).toEqual({ type: 'elsewhere' });
   });
 
+  test('what no node can read ends the operation', () => {
+    const final = { type: 'final', code: 'BAD_REQUEST', status: 400 };
+    for (const kind of ['write', 'read'] as const)
+      expect(judgeFailure(kind, { outcome: 'not sent', code: 'MALFORMED' })).toMatchObject(final);
+    expect(judgeFailure('write', { outcome: 'unknown', code: 'MALFORMED' })).toEqual({ type: 'doubtful' });
+  });
+
   test('one status of 400 or above rejects the whole write; the operation to blame is named', () => {
     const position = { epoch: 1, lsn: 1 };
     const results = [{ status: 424 }, { status: 412, message: 'no' }, { status: 424 }];
@@ -86,7 +93,8 @@ describe('what an answer means', () => {
     expect(agreedRefusal(['NOT_AUTHORIZED', 'NOT_AUTHORIZED'])).toBe('NOT_AUTHENTICATED');
     expect(agreedRefusal(['CLUSTER_DIFFERENT', 'VERSION_UNSUPPORTED'])).toBe('INCOMPATIBLE');
     expect(agreedRefusal(['NOT_AUTHORIZED', ''])).toBeUndefined();
-    expect(agreedRefusal(['NOT_AUTHORIZED', 'PARTITION_SET_UNKNOWN'])).toBeUndefined();
+    expect(agreedRefusal(['UNKNOWN_PARTITION_SET', 'WRONG_PARTITION_SET'])).toBe('PARTITION_SET_UNKNOWN');
+    expect(agreedRefusal(['NOT_AUTHORIZED', 'UNKNOWN_PARTITION_SET'])).toBeUndefined();
     expect(agreedRefusal(['NOT_WRITER', 'NOT_WRITER'])).toBeUndefined();
     expect(agreedRefusal([])).toBeUndefined();
   });

@@ -51,18 +51,25 @@ export type Verdict =
   /** Here, but later. */
   | { readonly type: 'later'; readonly afterMs: number }
   /** Nowhere. */
-  | { readonly type: 'final'; readonly code: ClientErrorCode };
+  | ({ readonly type: 'final' } & Final);
+
+interface Final {
+  readonly code: ClientErrorCode;
+  readonly status?: number;
+  readonly message?: string;
+}
 
 const COME_BACK_MS = 20;
 
-/** Asking anybody else would be of no use. */
-const FINAL: Readonly<Record<string, ClientErrorCode>> = {
-  LEVEL_TOO_STRONG: 'LEVEL_TOO_STRONG',
-  SESSION_UNDONE: 'SESSION_UNDONE',
-  FEED_UNDONE: 'FEED_UNDONE',
-  FEED_TRIMMED: 'FEED_TRIMMED',
-  FRAME_TOO_LARGE: 'TOO_LARGE',
-} satisfies Partial<Record<RefusalCode, ClientErrorCode>> & Record<string, ClientErrorCode>;
+/** Asking anybody else would be of no use: what one node cannot read, none can. */
+const FINAL: Readonly<Record<string, Final>> = {
+  LEVEL_TOO_STRONG: { code: 'LEVEL_TOO_STRONG' },
+  SESSION_UNDONE: { code: 'SESSION_UNDONE' },
+  FEED_UNDONE: { code: 'FEED_UNDONE' },
+  FEED_TRIMMED: { code: 'FEED_TRIMMED' },
+  FRAME_TOO_LARGE: { code: 'TOO_LARGE' },
+  MALFORMED: { code: 'BAD_REQUEST', status: 400, message: 'The nodes cannot understand the request.' },
+} satisfies Partial<Record<RefusalCode, Final>> & Record<string, Final>;
 
 /** Only the writer can take a write: it is worth waiting for. Somebody else may well serve a read. */
 const WORTH_WAITING: ReadonlySet<string> = new Set(['TOO_MANY_REQUESTS', 'DAMAGED', 'BUSY']);
@@ -73,8 +80,14 @@ const WHEN_ALL_SAY_SO: Readonly<Record<string, ClientErrorCode>> = {
   CLUSTER_DIFFERENT: 'INCOMPATIBLE',
   VERSION_UNSUPPORTED: 'INCOMPATIBLE',
   METHOD_UNKNOWN: 'INCOMPATIBLE',
-  PARTITION_SET_UNKNOWN: 'PARTITION_SET_UNKNOWN',
+  UNKNOWN_PARTITION_SET: 'PARTITION_SET_UNKNOWN',
+  WRONG_PARTITION_SET: 'PARTITION_SET_UNKNOWN',
 };
+
+/** The node has no such partition-set, or the partition-set has no such key: the map is out of date. */
+export function speaksAgainstMap(code: string): boolean {
+  return WHEN_ALL_SAY_SO[code] === 'PARTITION_SET_UNKNOWN';
+}
 
 export function judgeAnswer(kind: OperationKind, answer: NodeAnswer): Verdict {
   switch (answer.outcome) {
@@ -96,7 +109,7 @@ export function judgeFailure(kind: OperationKind, failure: AttemptFailure): Verd
 
 function judgeRefusal(kind: OperationKind, code: string, retryAfterMs = COME_BACK_MS): Verdict {
   const final = FINAL[code];
-  if (final !== undefined) return { type: 'final', code: final };
+  if (final !== undefined) return { type: 'final', ...final };
   if (kind === 'write' && WORTH_WAITING.has(code)) return { type: 'later', afterMs: retryAfterMs };
   return { type: 'elsewhere' };
 }

@@ -11,6 +11,8 @@ export interface PlanSettings {
   readonly firstPatienceMs: number;
   /** No region is left sooner than this because the deadline is near. */
   readonly hurriedPatienceMs: number;
+  /** A node that cannot answer a read yet holds it for this long, and twice as long in each further round: others may be able to. */
+  readonly firstHoldMs: number;
   /** Between rounds: at first, and at most. */
   readonly firstBackoffMs: number;
   readonly mostBackoffMs: number;
@@ -30,6 +32,7 @@ export const PLAN_SETTINGS: PlanSettings = {
   mostPatienceMs: 2000,
   firstPatienceMs: 500,
   hurriedPatienceMs: 50,
+  firstHoldMs: 250,
   firstBackoffMs: 20,
   mostBackoffMs: 250,
   resendAfterMs: 1000,
@@ -45,6 +48,10 @@ export function backoffMs(
   { firstBackoffMs, mostBackoffMs }: Pick<PlanSettings, 'firstBackoffMs' | 'mostBackoffMs'>,
 ): number {
   return Math.min(mostBackoffMs, firstBackoffMs * 2 ** Math.min(rounds, 20)) * (0.5 + random / 2);
+}
+
+export function holdMs(rounds: number, { firstHoldMs }: Pick<PlanSettings, 'firstHoldMs'>): number {
+  return firstHoldMs * 2 ** Math.min(rounds, 20);
 }
 
 export interface Situation {

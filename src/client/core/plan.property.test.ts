@@ -75,7 +75,7 @@ interface Started {
   readonly hedge: boolean;
   /** Earlier ones that the plan had no proof of not being carried out when it started this. */
   readonly inDoubt: number;
-  /** The plan was told that it was not carried out. */
+  /** The plan was told that it was not carried out; or was not told yet that it is on its way. */
   isHarmless: boolean;
 }
 
@@ -96,6 +96,8 @@ class World {
   #held: Request[] = [];
   #isUnmet = false;
   #timer = 0;
+  #sending: (attempt: number) => void = () => {};
+  readonly #cancelled = new Set<number>();
 
   constructor(options: WorldOptions) {
     this.#options = options;
@@ -106,6 +108,10 @@ class World {
 
   run(cache: RegionCache, options: OperationOptions): this {
     const plan = new OperationPlan<Answer>(cache, options);
+    this.#sending = (id) => {
+      plan.sending(id);
+      this.started[id - 1]!.isHarmless = false;
+    };
     const tell = (event: PlanEvent<Answer>): void => {
       this.#note(event);
       for (const output of plan.handle(event, this.now, this.#chance.next()))
@@ -145,11 +151,21 @@ class World {
     } else if (output.type === 'attempt') {
       const { id, hedge } = output;
       const inDoubt = this.started.filter(({ isHarmless }) => !isHarmless).length;
-      this.started.push({ id, region: output.region, atMs: this.now, hedge, inDoubt, isHarmless: false });
-      const { repeatable = 'no', kind } = options;
+      const { repeatable = 'no', kind, tellsSending: isHarmless = false } = options;
+      this.started.push({ id, region: output.region, atMs: this.now, hedge, inDoubt, isHarmless });
       const request = { id, region: output.region as Region, repeatable, isRead: kind === 'read' };
-      this.#send(request, output.timeoutMs, tell);
-    }
+      if (isHarmless) this.#connect(request, output.timeoutMs, tell);
+      else this.#send(request, output.timeoutMs, tell);
+    } else if (output.type === 'cancel') this.#cancelled.add(output.attempt);
+  }
+
+  /** It is sent when there is a connection, unless it was given up meanwhile. */
+  #connect(request: Request, timeoutMs: number, tell: (event: PlanEvent<Answer>) => void): void {
+    this.#at(this.#is(0.3) ? this.#chance.between(1, 1500) : 0, () => {
+      if (this.#cancelled.has(request.id)) return;
+      if (this.#state.get(request.region) !== 'down') this.#sending(request.id);
+      this.#send(request, timeoutMs, tell);
+    });
   }
 
   /** Changes of the world until it is calm. */
@@ -295,7 +311,8 @@ describe('a write in a world of faults', () => {
     fc.assert(
       fc.property(seeds, kinds, fc.nat({ max: 4000 }), (seed, repeatable, deadlineAtMs) => {
         const world = new World({ seed, calmAtMs: 5000, faults: 1, rejects: true });
-        const { result, applied } = world.run(new RegionCache(REGIONS), write(repeatable, deadlineAtMs));
+        const options = { ...write(repeatable, deadlineAtMs), tellsSending: seed % 2 === 0 };
+        const { result, applied } = world.run(new RegionCache(REGIONS), options);
         expect(applied, 'carried out at most once').toBeLessThanOrEqual(1);
         if (result?.ok === true) {
           expect(applied, 'done').toBe(1);
@@ -306,6 +323,36 @@ describe('a write in a world of faults', () => {
           seen[error.outcome] += 1;
           if (answer !== undefined) seen.rejected += 1;
         }
+      }),
+      check,
+    );
+    expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(100);
+  });
+
+  test('with a door it is attempted elsewhere only after a doubt, and what it is reported to have done is what happened', () => {
+    const seen = { here: 0, elsewhere: 0, notHere: 0, unknown: 0 };
+    const doors = fc.record({ region: fc.constantFrom(...REGIONS), holdMs: fc.nat({ max: 1500 }) });
+    fc.assert(
+      fc.property(seeds, kinds, doors, fc.nat({ max: 4000 }), (seed, repeatable, door, deadlineAtMs) => {
+        const world = new World({ seed, calmAtMs: 5000, faults: 1, rejects: true });
+        const options = { ...write(repeatable, deadlineAtMs), door, tellsSending: seed % 2 === 0 };
+        const { result, applied, started } = world.run(new RegionCache(REGIONS), options);
+        const firstDoubt = started.findIndex(({ inDoubt }) => inDoubt > 0);
+        const sure = firstDoubt < 0 ? started : started.slice(0, firstDoubt);
+        for (const { region } of sure) expect(region, 'nothing was in doubt').toBe(door.region);
+        expect(applied, 'carried out at most once').toBeLessThanOrEqual(1);
+        if (result?.ok === true) {
+          expect(applied, 'done').toBe(1);
+          seen[result.region === door.region ? 'here' : 'elsewhere'] += 1;
+          return;
+        }
+        const { code, outcome } = result!.error;
+        if (outcome === 'notApplied') expect(applied, 'not applied').toBe(0);
+        else seen.unknown += 1;
+        if (code !== 'NOT_WRITER_HERE') return;
+        expect(outcome).toBe('notApplied');
+        expect(sure).toBe(started);
+        seen.notHere += 1;
       }),
       check,
     );

@@ -4,11 +4,13 @@
  *
  * Writes go where they last worked. A region that says it is not the writer, or cannot be reached, sends the operation on at once;
  * when all of them have, it waits a little, longer each time, and goes round again: that is how a failover of some seconds looks
- * from here. A region that says nothing is left after a while but not given up: the write may be on its way, so its answer still
+ * from here. What one operation learns of the new writer wakes the others that wait. A region that says nothing is left after a while but not given up: the write may be on its way, so its answer still
  * counts, and while it may come nothing can be called "not applied".
  *
  * A write whose outcome is unknown is sent again only if that is harmless (`repeatable`). One that is not waits for its only
  * answer until the deadline. Reads are always harmless; they go to the nearest region, and may be hedged.
+ *
+ * A write may come with a door (`core/door.ts`): then one region is asked, and the others only to learn the truth.
  *
  * Nothing starts at or after the deadline: the server remembers operation ids as long as its log reaches back, so no operation is
  * taken up again later.
@@ -16,7 +18,8 @@
 import { isStronger, type ReadLevel, type RegionName } from '../../engine/core/index.ts';
 import { assert } from '../../protocol/index.ts';
 import { type Attempt, type AttemptDiagnostics, Attempts } from './attempts.ts';
-import { type Choice, orderForRead, orderForWrite, type Why, withWriter } from './choosing.ts';
+import { type Choice, orderForRead, orderForWrite, type Why, withPreferred, withWriter } from './choosing.ts';
+import { type Door, DoorKeeper } from './door.ts';
 import { type ClientErrorCode, type ClientFailure, codeOfStatus, failureOf } from './errors.ts';
 import type { HedgeBudget } from './hedging.ts';
 import {
@@ -27,9 +30,10 @@ import {
   judgeFailure,
   type NodeAnswer,
   type Repeatable,
+  speaksAgainstMap,
   type Verdict,
 } from './judging.ts';
-import { backoffMs, patienceMs, PLAN_SETTINGS, type PlanSettings } from './pacing.ts';
+import { backoffMs, holdMs, patienceMs, PLAN_SETTINGS, type PlanSettings } from './pacing.ts';
 import type { OperationKind, RegionCache } from './regions.ts';
 
 export interface OperationOptions {
@@ -43,6 +47,12 @@ export interface OperationOptions {
   readonly level?: ReadLevel;
   readonly accountLevel?: ReadLevel;
   readonly hedge?: { readonly afterMs: number | 'p95'; readonly budget: HedgeBudget };
+  /** Of a write. */
+  readonly door?: Door;
+  /** Of a read: asked first, however near the others are. */
+  readonly preferred?: RegionName;
+  /** `sending` is called for every attempt that is sent; until then it certainly is not carried out. */
+  readonly tellsSending?: boolean;
   readonly settings?: Partial<PlanSettings>;
 }
 
@@ -56,12 +66,27 @@ export type PlanEvent<A extends NodeAnswer> =
       readonly node?: string;
     }
   | { readonly type: 'timer' }
+  /** Another operation has learnt of a writer: the cache has it. */
+  | { readonly type: 'news' }
   | { readonly type: 'abort' };
+
+/** The writer judged the write and did nothing. The position of its answer belongs to the session too. */
+export interface Rejected<A extends NodeAnswer> {
+  readonly ok: false;
+  readonly error: ClientFailure;
+  readonly answer: DoneAnswer<A>;
+  readonly region: RegionName;
+}
 
 export type PlanResult<A extends NodeAnswer> =
   | { readonly ok: true; readonly answer: DoneAnswer<A>; readonly region: RegionName }
-  /** With the answer, if the writer judged the write and rejected it: its position belongs to the session too. */
-  | { readonly ok: false; readonly error: ClientFailure; readonly answer?: DoneAnswer<A> };
+  | Rejected<A>
+  | {
+      readonly ok: false;
+      readonly error: ClientFailure;
+      readonly answer?: undefined;
+      readonly region?: undefined;
+    };
 
 export type PlanOutput<A extends NodeAnswer> =
   | {
@@ -79,13 +104,14 @@ export type PlanOutput<A extends NodeAnswer> =
   | { readonly type: 'setTimer'; readonly inMs: number }
   /** A node does not know the partition-set: the container's map may be out of date. */
   | { readonly type: 'refreshMap' }
+  /** The region of the door cannot be reached: others may know who writes now. */
+  | { readonly type: 'findWriter' }
   | {
       readonly type: 'done';
       readonly result: PlanResult<A>;
       readonly diagnostics: readonly AttemptDiagnostics[];
     };
 
-const UNKNOWN_SET = 'PARTITION_SET_UNKNOWN';
 const THROTTLES: ReadonlySet<string | undefined> = new Set(['TOO_MANY_REQUESTS', 'BUSY']);
 
 interface Pause {
@@ -99,6 +125,7 @@ export class OperationPlan<A extends NodeAnswer> {
   readonly #options: OperationOptions;
   readonly #settings: PlanSettings;
   readonly #attempts: Attempts;
+  readonly #door: DoorKeeper;
   #outputs: PlanOutput<A>[] = [];
   #begunAtMs = 0;
   #isDone = false;
@@ -117,7 +144,9 @@ export class OperationPlan<A extends NodeAnswer> {
     this.#cache = cache;
     this.#options = options;
     this.#settings = { ...PLAN_SETTINGS, ...options.settings };
-    this.#attempts = new Attempts(options.kind);
+    const { tellsSending = false } = options;
+    this.#attempts = new Attempts(options.kind, { tellsSending });
+    this.#door = new DoorKeeper(options.kind === 'write' ? options.door : undefined);
   }
 
   /** `random` is in 0 .. 1, and new with every event. */
@@ -128,6 +157,14 @@ export class OperationPlan<A extends NodeAnswer> {
     if (!this.#isDone) this.#goOn(nowMs, random);
     if (!this.#isDone) this.#setTimer(nowMs);
     return this.#outputs;
+  }
+
+  /**
+   * The attempt is about to be given to a connection. To be called before it is, not when its turn comes: nothing may be said of an
+   * operation that is on its way as if it were not. Not of an attempt that was cancelled or has ended.
+   */
+  sending(attempt: number): void {
+    this.#attempts.sent(attempt);
   }
 
   get isDone(): boolean {
@@ -145,6 +182,8 @@ export class OperationPlan<A extends NodeAnswer> {
       case 'timer':
         this.#timerAtMs = undefined;
         return this.#isDone ? undefined : this.#look(nowMs);
+      case 'news':
+        return this.#isDone ? undefined : this.#heardOfWriter();
       case 'abort':
         return this.#isDone ? undefined : this.#fail('ABORTED', nowMs);
     }
@@ -191,6 +230,12 @@ export class OperationPlan<A extends NodeAnswer> {
     if (this.#pause?.region === undefined) this.#pause = undefined;
   }
 
+  /** Who waits for a writer need not wait any longer. At a door it is that region that has to say so. */
+  #heardOfWriter(): void {
+    const region = this.#door.only ?? this.#cache.likelyWriter(this.#options.partitionSet)?.region;
+    if (region !== undefined && this.#pause !== undefined) this.#tryAgain(region);
+  }
+
   #failed(
     id: number,
     failure: AttemptFailure,
@@ -206,7 +251,7 @@ export class OperationPlan<A extends NodeAnswer> {
     const isNews = attempt.state === 'open' && verdict.type !== 'later' && verdict.type !== 'final';
     end(attempt, failure.code, node, nowMs);
     if (this.#isDone) return;
-    if (isNews && failure.code !== UNKNOWN_SET)
+    if (isNews && !speaksAgainstMap(failure.code))
       this.#cache.failed(partitionSet, attempt.region, failure.code, nowMs);
     this.#judged(attempt, verdict, nowMs, random);
   }
@@ -216,7 +261,7 @@ export class OperationPlan<A extends NodeAnswer> {
     const code = attempt.code!;
     this.#round.set(attempt.region, code);
     if (code === 'SESSION_AHEAD') this.#isSessionAhead = true;
-    if (code === UNKNOWN_SET && !this.#hasAskedForMap) {
+    if (speaksAgainstMap(code) && !this.#hasAskedForMap) {
       this.#hasAskedForMap = true;
       this.#outputs.push({ type: 'refreshMap' });
     }
@@ -226,16 +271,20 @@ export class OperationPlan<A extends NodeAnswer> {
       case 'rejected': {
         const { status, message } = verdict.result;
         const error = failureOf(codeOfStatus(status), this.#attempts.outcome, { status, message });
-        return this.#finish({ ok: false, error, answer: answer as DoneAnswer<A> }, nowMs);
+        const { region } = attempt;
+        return this.#finish({ ok: false, error, answer: answer as DoneAnswer<A>, region }, nowMs);
       }
       case 'final':
-        return this.#fail(verdict.code, nowMs);
+        return this.#fail(verdict.code, nowMs, verdict);
       case 'doubtful':
+        this.#door.open();
         return this.#mayRepeat ? undefined : this.#fail('OUTCOME_UNKNOWN', nowMs);
       case 'later':
         return this.#comeBack(attempt.region, verdict.afterMs, nowMs, random);
       case 'elsewhere':
         this.#throttledInARow = 0;
+        if (this.#door.leadsAway(answer, this.#cache, this.#options.partitionSet))
+          this.#fail('NOT_WRITER_HERE', nowMs);
     }
   }
 
@@ -268,8 +317,15 @@ export class OperationPlan<A extends NodeAnswer> {
   }
 
   #leave(attempt: Attempt, nowMs: number): void {
-    attempt.state = 'left';
     this.#cache.failed(this.#options.partitionSet, attempt.region, 'SILENT', nowMs);
+    if (!attempt.isSent && this.#door.only !== undefined) {
+      // It has not left yet, and shall not: so nothing is in doubt.
+      this.#outputs.push({ type: 'cancel', attempt: attempt.id });
+      this.#throttledInARow = 0;
+      return end(attempt, 'SILENT', undefined, nowMs);
+    }
+    attempt.state = 'left';
+    this.#door.open();
   }
 
   get #mayAttempt(): boolean {
@@ -278,6 +334,7 @@ export class OperationPlan<A extends NodeAnswer> {
 
   #goOn(nowMs: number, random: number): void {
     if (this.#attempts.open().length > 0) return;
+    if (this.#isLedAway || nowMs >= this.#heldUntilMs) return this.#fail('NOT_WRITER_HERE', nowMs);
     if (!this.#mayAttempt) {
       if (this.#attempts.unfinished().length === 0) this.#fail('ATTEMPTS_EXHAUSTED', nowMs);
       return;
@@ -295,6 +352,18 @@ export class OperationPlan<A extends NodeAnswer> {
     else this.#begin(choice.region, choice.why, nowMs);
   }
 
+  /** Its region was asked in vain, and another one is known to write. */
+  get #isLedAway(): boolean {
+    if (this.#attempts.count === 0 || this.#throttledInARow > 0) return false;
+    return this.#door.isPassedBy(this.#cache, this.#options.partitionSet);
+  }
+
+  /** Every write is tried once; and who is the writer and busy is not told to be none. */
+  get #heldUntilMs(): number {
+    const isHeld = this.#attempts.count > 0 && this.#throttledInARow === 0;
+    return isHeld ? this.#door.heldUntilMs(this.#begunAtMs) : Infinity;
+  }
+
   /** A write that is sent when it can hardly be answered any more only turns "not applied" into "unknown". */
   #isInTime(region: RegionName, nowMs: number): boolean {
     const { kind, deadlineAtMs } = this.#options;
@@ -304,18 +373,26 @@ export class OperationPlan<A extends NodeAnswer> {
   }
 
   #next(nowMs: number): Choice | undefined {
-    const { kind, partitionSet } = this.#options;
-    let order = kind === 'write' ? orderForWrite(this.#cache, partitionSet, nowMs) : this.#readOrder(nowMs);
-    order = order.filter(({ region }) => !this.#round.has(region));
+    const order = this.#options.kind === 'write' ? this.#writeOrder(nowMs) : this.#readOrder(nowMs);
     return order.find(
       ({ region }) =>
-        this.#isInTime(region, nowMs) && !this.#attempts.isBusy(region, nowMs, this.#settings.resendAfterMs),
+        !this.#round.has(region) &&
+        this.#isInTime(region, nowMs) &&
+        !this.#attempts.isBusy(region, nowMs, this.#settings.resendAfterMs),
     );
   }
 
+  #writeOrder(nowMs: number): readonly Choice[] {
+    const { only } = this.#door;
+    if (only !== undefined) return [{ region: only, why: 'the door of the write' }];
+    return orderForWrite(this.#cache, this.#options.partitionSet, nowMs);
+  }
+
   #readOrder(nowMs: number): readonly Choice[] {
-    const { partitionSet } = this.#options;
-    let order = orderForRead(this.#cache, partitionSet, nowMs);
+    const { partitionSet, preferred } = this.#options;
+    let order = withPreferred(orderForRead(this.#cache, partitionSet, nowMs), preferred, (region) =>
+      this.#cache.isAvoided(partitionSet, region, 'read', nowMs),
+    );
     if (this.#attempts.count > 0)
       order = order.map((choice) => (choice.why === 'nearest' ? { ...choice, why: 'next nearest' } : choice));
     const writer = this.#isSessionAhead ? this.#cache.likelyWriter(partitionSet) : undefined;
@@ -323,9 +400,12 @@ export class OperationPlan<A extends NodeAnswer> {
   }
 
   #roundIsOver(nowMs: number, random: number): void {
-    const codes = this.#cache.regions.map((region) => this.#round.get(region) ?? '');
+    const { only } = this.#door;
+    const asked = only === undefined ? this.#cache.regions : [only];
+    const codes = asked.map((region) => this.#round.get(region) ?? '');
     const agreed = agreedRefusal(codes);
     if (agreed !== undefined) return this.#fail(agreed, nowMs);
+    if (only !== undefined) this.#outputs.push({ type: 'findWriter' });
     this.#pause = { untilMs: nowMs + backoffMs(this.#rounds, random, this.#settings) };
     this.#rounds += 1;
   }
@@ -352,14 +432,15 @@ export class OperationPlan<A extends NodeAnswer> {
       this.#hedgeAtMs = nowMs + afterMs;
     }
     // A node holds a read that it cannot answer yet for as long as it is told; a write is told about at the end only.
-    const timeoutMs = Math.ceil(kind === 'read' ? Math.min(patience, leftMs) : leftMs);
+    const readMs = Math.min(patience, leftMs, holdMs(this.#rounds, this.#settings));
+    const timeoutMs = Math.ceil(kind === 'read' ? readMs : leftMs);
     this.#outputs.push({ type: 'attempt', id, region, kind, timeoutMs, hedge: isHedge, why });
   }
 
   #setTimer(nowMs: number): void {
     const moments = [this.#options.deadlineAtMs, ...this.#attempts.open().map(({ leaveAtMs }) => leaveAtMs)];
     if (this.#hedgeAtMs !== undefined) moments.push(this.#hedgeAtMs);
-    if (this.#pause !== undefined) moments.push(this.#pause.untilMs);
+    if (this.#pause !== undefined) moments.push(this.#pause.untilMs, this.#heldUntilMs);
     const atMs = Math.min(...moments);
     if (atMs === this.#timerAtMs) return;
     this.#timerAtMs = atMs;
@@ -382,9 +463,17 @@ export class OperationPlan<A extends NodeAnswer> {
     return 'DEADLINE';
   }
 
-  #fail(code: ClientErrorCode, nowMs: number): void {
+  #fail(
+    code: ClientErrorCode,
+    nowMs: number,
+    { status, message }: { readonly status?: number; readonly message?: string } = {},
+  ): void {
     const last = this.#attempts.lastCode;
-    const error = failureOf(code, this.#attempts.outcome, last === undefined ? {} : { last });
+    const error = failureOf(code, this.#attempts.outcome, {
+      message,
+      ...(status !== undefined && { status }),
+      ...(last !== undefined && { last }),
+    });
     this.#finish({ ok: false, error }, nowMs);
   }
 

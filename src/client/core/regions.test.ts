@@ -3,7 +3,7 @@ import { epochOf } from '../../engine/core/index.ts';
 import { orderForRead, orderForWrite, withWriter } from './choosing.ts';
 import { HedgeBudget } from './hedging.ts';
 import { Latency } from './latency.ts';
-import { backoffMs, patienceMs, PLAN_SETTINGS } from './pacing.ts';
+import { backoffMs, holdMs, patienceMs, PLAN_SETTINGS } from './pacing.ts';
 import { RegionCache } from './regions.ts';
 
 const SET = 'items-00';
@@ -40,6 +40,27 @@ describe('where writes work', () => {
     cache.wrote(SET, 'east', wrote(7, 170, 180));
     cache.wrote(SET, 'east', wrote(2, 190, 200));
     expect(cache.writerOf(SET)?.gcn).toBe(7);
+  });
+
+  test('who watches is told of another writer, and of nothing else', () => {
+    const cache = new RegionCache(REGIONS);
+    let told = 0;
+    const unwatch = cache.watch(SET, () => (told += 1));
+    const after = (learn: () => void): number => {
+      learn();
+      return told;
+    };
+    expect(after(() => cache.wrote(SET, 'east', wrote(4, 0, 10)))).toBe(1);
+    expect(after(() => cache.wrote(SET, 'east', wrote(4, 10, 20)))).toBe(1);
+    expect(after(() => cache.wrote('items-01', 'west', wrote(9, 10, 20)))).toBe(1);
+    expect(after(() => cache.hinted(SET, { region: 'west', gcn: 4 }, 20))).toBe(1);
+    expect(after(() => cache.hinted(SET, { region: 'west', gcn: 5 }, 20))).toBe(2);
+    expect(after(() => cache.wrote(SET, 'west', wrote(5, 20, 30)))).toBe(2);
+    // It would not for a while, and writes again: those that wait can go on.
+    expect(after(() => cache.refused(SET, 'west', 'write', 'NOT_WRITER', 40))).toBe(2);
+    expect(after(() => cache.wrote(SET, 'west', wrote(5, 45, 50)))).toBe(3);
+    unwatch();
+    expect(after(() => cache.hinted(SET, { region: 'south', gcn: 6 }, 60))).toBe(3);
   });
 
   test('a hint is news only with a higher GCN and a region that there is', () => {
@@ -166,6 +187,10 @@ describe('waiting', () => {
       patienceMs({ p99Ms: 10 }, { kind: 'read', rounds: round, leftMs: 60_000 }, PLAN_SETTINGS),
     );
     expect(rounds).toEqual([250, 500, 1000, 2000]);
+  });
+
+  test('a node is told to hold a read longer each round, however patient one is with it', () => {
+    expect([0, 1, 2].map((rounds) => holdMs(rounds, PLAN_SETTINGS))).toEqual([250, 500, 1000]);
   });
 
   test('the pause between rounds doubles up to a bound, half of it by chance', () => {

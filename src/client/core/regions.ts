@@ -55,6 +55,7 @@ export class RegionCache {
   readonly #knowledge = new Map<string, Knowledge>();
   readonly #latencies = new Map<RegionName, Record<OperationKind, Latency>>();
 
+  readonly #watchers = new Map<string, Set<() => void>>();
   #order = 0;
 
   /** In order of priority. */
@@ -121,6 +122,17 @@ export class RegionCache {
     return both[kind];
   }
 
+  /** Told whenever somebody has learnt of another writer, for those who wait for one. Returns how not to be. */
+  watch(partitionSet: string, onNews: () => void): () => void {
+    let watching = this.#watchers.get(partitionSet);
+    if (watching === undefined) this.#watchers.set(partitionSet, (watching = new Set()));
+    watching.add(onNews);
+    return () => {
+      watching.delete(onNews);
+      if (watching.size === 0) this.#watchers.delete(partitionSet);
+    };
+  }
+
   // ---- what is learnt
 
   /** A write was carried out or judged there: it was the writer when the attempt reached it. */
@@ -129,6 +141,7 @@ export class RegionCache {
     region: RegionName,
     { position, startedAtMs, nowMs }: { position: Position; startedAtMs: number; nowMs: number },
   ): void {
+    const before = this.likelyWriter(partitionSet)?.region;
     this.#clear(partitionSet, region, 'write');
     this.latency(region, 'write').add(nowMs - startedAtMs);
     const known = this.#of(partitionSet);
@@ -144,6 +157,7 @@ export class RegionCache {
       order: this.#next(),
       from: 'answer',
     };
+    if (before !== region) this.#tell(partitionSet);
   }
 
   read(
@@ -161,6 +175,7 @@ export class RegionCache {
     const known = this.#of(partitionSet);
     if (known.writer !== undefined && gcn <= known.writer.gcn) return false;
     known.writer = { region, gcn, learntAtMs: nowMs, order: this.#next(), from: 'hint' };
+    this.#tell(partitionSet);
     return true;
   }
 
@@ -190,6 +205,10 @@ export class RegionCache {
     const held = this.#knowledge.get(partitionSet)?.against.get(region);
     held?.delete(kind);
     held?.delete('contact');
+  }
+
+  #tell(partitionSet: string): void {
+    for (const onNews of this.#watchers.get(partitionSet) ?? []) onNews();
   }
 
   #next(): number {

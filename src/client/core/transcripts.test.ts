@@ -5,7 +5,7 @@ import { epochOf, type ReadLevel } from '../../engine/core/index.ts';
 import { HedgeBudget } from './hedging.ts';
 import type { NodeAnswer } from './judging.ts';
 import { OperationPlan, type PlanEvent, type PlanOutput } from './plan.ts';
-import { RegionCache } from './regions.ts';
+import { RegionCache, type WriterHint } from './regions.ts';
 
 const SET = 'items-00';
 
@@ -32,7 +32,14 @@ class ClientScene implements Scene {
         this.#now = Math.max(this.#now, this.#timerAtMs);
         return [`at ${this.#now}`, ...this.#tell({ type: 'timer' })];
       case 'abort':
-        return this.#tell({ type: 'abort' });
+      case 'news':
+        return this.#tell({ type: command });
+      case 'sending':
+        this.#plan!.sending(Number(words[0]));
+        return [];
+      case 'learn':
+        this.#cache.hinted(SET, hintIn(words[0]!), this.#now);
+        return [];
       case 'answer':
         return this.#tell({ type: 'answered', attempt: Number(words[0]), answer: answerIn(words.slice(1)) });
       case 'fail':
@@ -45,17 +52,21 @@ class ClientScene implements Scene {
   }
 
   #begin(kind: 'write' | 'read', words: readonly string[]): readonly string[] {
-    const { deadline = '5000', level, account, hedge, attempts } = fieldsIn(words);
+    const { deadline = '5000', level, account, hedge, attempts, door, preferred } = fieldsIn(words);
+    const [region = '', holdMs] = (door ?? '').split('/');
     this.#plan = new OperationPlan(this.#cache, {
       partitionSet: SET,
       kind,
       deadlineAtMs: this.#now + Number(deadline),
+      tellsSending: words.includes('told'),
       repeatable: words.includes('id') ? 'by operation id' : 'no',
       ...(level !== undefined && { level: level as ReadLevel }),
       ...(account !== undefined && { accountLevel: account as ReadLevel }),
       ...(hedge !== undefined && {
         hedge: { afterMs: hedge === 'p95' ? hedge : Number(hedge), budget: this.#budget },
       }),
+      ...(door !== undefined && { door: { region, holdMs: Number(holdMs) } }),
+      ...(preferred !== undefined && { preferred }),
       ...(attempts !== undefined && { settings: { maxAttempts: Number(attempts) } }),
     });
     return this.#tell({ type: 'start' });
@@ -88,6 +99,8 @@ class ClientScene implements Scene {
         return [`timer in ${output.inMs}`];
       case 'refreshMap':
         return ['refresh the map'];
+      case 'findWriter':
+        return ['find the writer'];
       case 'done': {
         const { result } = output;
         const lines = output.diagnostics.map(
@@ -123,6 +136,12 @@ function fieldsIn(words: readonly string[]): Record<string, string> {
   return Object.fromEntries(words.filter((word) => word.includes('=')).map((word) => word.split('=')));
 }
 
+/** Such as `east/8`. */
+function hintIn(word: string): WriterHint {
+  const [region = '', gcn] = word.split('/');
+  return { region, gcn: Number(gcn) };
+}
+
 /** `done 7`, `status 409`, `unknown`, or a refusal: `NOT_WRITER writer=east/8`. The number is a GCN. */
 function answerIn([what = '', ...rest]: readonly string[]): NodeAnswer {
   const { writer, after } = fieldsIn(rest);
@@ -132,11 +151,10 @@ function answerIn([what = '', ...rest]: readonly string[]): NodeAnswer {
     const gcn = what === 'done' ? Number(rest[0] ?? 1) : 1;
     return { outcome: 'done', position: { epoch: epochOf(gcn), lsn: 1 }, results: [{ status }] };
   }
-  const [region = '', gcn] = (writer ?? '').split('/');
   return {
     outcome: 'refused',
     code: what,
-    ...(writer !== undefined && { writer: { region, gcn: Number(gcn) } }),
+    ...(writer !== undefined && { writer: hintIn(writer) }),
     ...(after !== undefined && { retryAfterMs: Number(after) }),
   };
 }

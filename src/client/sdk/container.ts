@@ -2,22 +2,8 @@
  * A container's documents. Every write has an operation id, so that it can be sent again when its answer is lost and is carried out
  * once all the same. Where a document belongs follows from its partition key.
  */
-import {
-  etagOf,
-  formatPartitionKey,
-  type Operation,
-  type PartitionKey,
-  type PatchStep,
-} from '../../engine/index.ts';
-import {
-  decodeReadAnswer,
-  decodeWriteAnswer,
-  encodeRead,
-  encodeWrite,
-  METHODS,
-  type NodeReadAnswer,
-  type NodeWriteAnswer,
-} from '../wire/client-wire.ts';
+import { etagOf, type Operation, type PartitionKey, type PatchStep } from '../../engine/index.ts';
+import type { NodeReadAnswer, NodeWriteAnswer } from '../wire/client-wire.ts';
 import {
   type BatchResult,
   type FindResult,
@@ -25,7 +11,7 @@ import {
   withSession,
   type WriteResult,
 } from './answers.ts';
-import { bodyOf, documentIn, keyOf, keyOfDocument, keyOfId, rangeOfKey } from './documents.ts';
+import { bodyOf, documentIn, keyOf, keyOfDocument, keyOfId } from './documents.ts';
 import { BatonError } from './errors.ts';
 import type { Executed, Executor } from './executor.ts';
 import { type ChangesOptions, type Change, readChanges } from './feed.ts';
@@ -37,6 +23,7 @@ import type {
   WriteOptions,
 } from './options.ts';
 import { hedgeOf } from './options.ts';
+import { readRequest, writeRequest } from './requests.ts';
 import { type ReadAllOptions, scanContainer } from './scan.ts';
 import type { Session } from './session.ts';
 import type { ContainerPlace } from './topology.ts';
@@ -49,10 +36,20 @@ interface Conditional {
 export type BatchOperation<T> =
   | ({ readonly op: 'create' | 'upsert'; readonly document: T } & Conditional)
   | ({ readonly op: 'replace'; readonly id: string; readonly document: T } & Conditional)
-  | ({ readonly op: 'patch'; readonly id: string; readonly steps: readonly PatchStep[] } & Conditional)
+  | ({
+      readonly op: 'patch';
+      readonly id: string;
+      readonly steps: readonly PatchStep[];
+      readonly filter?: string | undefined;
+    } & Conditional)
   | ({ readonly op: 'delete'; readonly id: string } & Conditional)
   /** Changes nothing; without such an item, or at another version, the batch is rejected. */
   | ({ readonly op: 'check'; readonly id: string } & Conditional);
+
+export interface PatchOptions extends WriteOptions {
+  /** `FROM c WHERE c.stock > 0`: only if that holds for the item. */
+  readonly filter?: string | undefined;
+}
 
 export interface ContainerContext {
   readonly executor: Executor;
@@ -94,9 +91,9 @@ export class Container<T extends object = Record<string, unknown>> {
     }));
   }
 
-  /** Changes parts of the item. */
-  patch(id: string, steps: readonly PatchStep[], options: WriteOptions = {}): Promise<WriteResult> {
-    return this.#one('patch', options, keyBy(id, options), () => ({ op: 'patch', id, steps }));
+  /** Changes parts of the item. Rejects with PRECONDITION_FAILED if the `filter` does not hold for it. */
+  patch(id: string, steps: readonly PatchStep[], options: PatchOptions = {}): Promise<WriteResult> {
+    return this.#one('patch', options, keyBy(id, options), () => patchOf(id, steps, options));
   }
 
   delete(id: string, options: WriteOptions = {}): Promise<WriteResult> {
@@ -178,26 +175,17 @@ export class Container<T extends object = Record<string, unknown>> {
     operationsOf: () => readonly Operation[],
   ): Promise<{ executed: Executed<NodeWriteAnswer>; status: number }> {
     const { executor } = this.#context;
-    const operation = options.operationId ?? executor.host.randomId();
-    const operations = operationsOf();
-    let partitionKey: PartitionKey = [];
-    const executed = await executor.execute<NodeWriteAnswer>({
-      name,
-      kind: 'write',
-      container: this.name,
-      route: (container) => {
-        partitionKey = keyAt(container);
-        return rangeOfKey(partitionKey, container);
-      },
-      method: METHODS.write,
-      encode: (partitionSet, timeoutMs) =>
-        encodeWrite({ partitionSet, timeoutMs, request: { partitionKey, operations, operation } }),
-      decode: decodeWriteAnswer,
-      repeatable: 'by operation id',
-      operationId: operation,
-      session: this.#sessionOf(options),
-      ...requestOf(options),
-    });
+    const executed = await executor.execute<NodeWriteAnswer>(
+      writeRequest({
+        name,
+        container: this.name,
+        keyAt,
+        operations: operationsOf(),
+        operationId: options.operationId ?? executor.host.randomId(),
+        session: this.#sessionOf(options),
+        ...requestOf(options),
+      }),
+    );
     return { executed, status: executed.answer.results[0]?.status ?? 200 };
   }
 
@@ -207,39 +195,24 @@ export class Container<T extends object = Record<string, unknown>> {
     const { executor, hedge } = this.#context;
     const session = this.#sessionOf(options);
     const level = options.consistency ?? executor.topology.map.account.consistency;
-    let partitionKey: PartitionKey = [];
-    return executor.execute<NodeReadAnswer>({
-      name: 'read',
-      kind: 'read',
-      container: this.name,
-      route: (container) => {
-        partitionKey = keyOfId(id, options.partitionKey, container);
-        return rangeOfKey(partitionKey, container);
-      },
-      method: METHODS.read,
-      encode: (partitionSet, timeoutMs) => {
-        const seen = level === 'Session' ? session.tracker.position(partitionSet) : undefined;
-        const read = { partitionSet, timeoutMs, partitionKey, id, level };
-        return encodeRead(seen === undefined ? read : { ...read, session: seen });
-      },
-      decode: (payload) => ofKey(decodeReadAnswer(payload), partitionKey),
-      level,
-      hedge: options.hedge === undefined ? hedge : hedgeOf(options.hedge),
-      session,
-      ...requestOf(options),
-    });
+    return executor.execute<NodeReadAnswer>(
+      readRequest({
+        name: 'read',
+        container: this.name,
+        keyAt: (container) => keyOfId(id, options.partitionKey, container),
+        id,
+        level,
+        seenIn: session.seenAt(level),
+        hedge: options.hedge === undefined ? hedge : hedgeOf(options.hedge),
+        session,
+        ...requestOf(options),
+      }),
+    );
   }
 
   #sessionOf({ session }: RequestOptions): Session {
     return session ?? this.#context.session;
   }
-}
-
-/** Two keys may have the same hash; then only one of them has an item of this id. */
-function ofKey(answer: NodeReadAnswer, key: PartitionKey): NodeReadAnswer {
-  if (answer.outcome !== 'done' || answer.version === undefined) return answer;
-  const isIt = answer.version.partitionKey === formatPartitionKey(key);
-  return isIt ? answer : { ...answer, version: undefined };
 }
 
 function keyIn(
@@ -257,8 +230,16 @@ function conditionsIn({ ifMatch, ifNoneMatch }: Conditional): { ifMatch?: string
   return { ...(ifMatch !== undefined && { ifMatch }), ...(ifNoneMatch !== undefined && { ifNoneMatch }) };
 }
 
-export function requestOf({ timeoutMs, signal }: RequestOptions): RequestOptions {
+function requestOf({ timeoutMs, signal }: RequestOptions): Omit<RequestOptions, 'session'> {
   return { timeoutMs, signal };
+}
+
+function patchOf(
+  id: string,
+  steps: readonly PatchStep[],
+  { filter }: Pick<PatchOptions, 'filter'>,
+): Operation {
+  return { op: 'patch', id, steps, ...(filter !== undefined && { filter }) };
 }
 
 function batched<T>(operation: BatchOperation<T>): Operation {
@@ -270,7 +251,7 @@ function batched<T>(operation: BatchOperation<T>): Operation {
     case 'replace':
       return { op: 'replace', id: operation.id, body: bodyOf(operation.document), ...conditions };
     case 'patch':
-      return { op: 'patch', id: operation.id, steps: operation.steps, ...conditions };
+      return { ...patchOf(operation.id, operation.steps, operation), ...conditions };
     case 'delete':
       return { op: 'delete', id: operation.id, ...conditions };
     case 'check':

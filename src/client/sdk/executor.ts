@@ -10,22 +10,27 @@ import { type Payload, RpcError } from '../../transport/index.ts';
 import {
   type AttemptDiagnostics,
   type DoneAnswer,
+  type Door,
   HedgeBudget,
   type NodeAnswer,
   type OperationKind,
   type OperationOptions,
   PLAN_SETTINGS,
+  type PlanResult,
   type PlanSettings,
+  type Rejected,
   RegionCache,
   type Repeatable,
 } from '../core/index.ts';
+import type { NodeLook } from '../wire/look-wire.ts';
 import type { Diagnostics } from './diagnostics.ts';
-import { badRequest } from './documents.ts';
 import { BatonError, batonError, outcomeOf } from './errors.ts';
 import type { Links } from './links.ts';
+import { type Looked, lookEverywhere, type LookingOptions, WriterFinder } from './looking.ts';
 import type { MapSource } from './map-source.ts';
 import { type HedgeOptions, isPositive } from './options.ts';
-import { type AttemptCall, decoded, type Ran, runPlan } from './running.ts';
+import type { PlanRan } from './plan-run.ts';
+import { type AttemptCall, decoded, runPlan } from './running.ts';
 import type { Session } from './session.ts';
 import type { ContainerPlace, PlacedRange, Topology } from './topology.ts';
 
@@ -49,12 +54,20 @@ export interface Request<A extends NodeAnswer> {
   readonly session?: Session | undefined;
   /** A node may hold it for this long before it answers. */
   readonly heldMs?: number | undefined;
+  /** Of a write: where it is asked for, and nowhere else while its outcome is certain. */
+  readonly door?: Door | undefined;
+  /** Of a read: asked first, however near the others are. */
+  readonly preferred?: string | undefined;
+  /** That the writer judged the write and did nothing is an answer, if nothing is in doubt beside it. */
+  readonly takesRejection?: boolean | undefined;
 }
 
 export interface Executed<A> {
   readonly answer: DoneAnswer<A>;
   readonly partitionSet: string;
   readonly container: ContainerPlace;
+  /** That answered. */
+  readonly region: string;
   readonly diagnostics: Diagnostics;
 }
 
@@ -74,6 +87,7 @@ export class Executor {
   readonly #cache: RegionCache;
   /** Of requests that nodes hold: how long they take says nothing about how far away a region is. */
   readonly #heldCache: RegionCache;
+  readonly #finder: WriterFinder;
   readonly #budget = new HedgeBudget();
   readonly #closing = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
@@ -84,6 +98,11 @@ export class Executor {
     this.#cache = new RegionCache(this.#ordered(options.maps.topology));
     this.#heldCache = new RegionCache(this.#ordered(options.maps.topology));
     setMaxListeners(0, this.#closing.signal);
+    this.#finder = new WriterFinder({
+      host: options.host,
+      cache: this.#cache,
+      looking: () => this.#looking,
+    });
     options.maps.onChange = (now, before) => this.#moved(now, before);
   }
 
@@ -111,6 +130,16 @@ export class Executor {
     const running = this.#execute(request).finally(() => this.#underWay.delete(running));
     this.#underWay.add(running);
     return running;
+  }
+
+  /** Has every node look at the catalogue. */
+  look(call: NodeLook): Promise<readonly Looked[]> {
+    if (this.isClosed) return Promise.reject(new BatonError('CLIENT_CLOSED'));
+    return lookEverywhere(call, this.#looking);
+  }
+
+  get #looking(): LookingOptions {
+    return { links: this.#options.links, topology: this.topology, signal: this.closing };
   }
 
   /** What is under way is given up. */
@@ -162,17 +191,17 @@ export class Executor {
         container: request.container,
         partitionSet: range.partitionSet,
         ...(request.operationId !== undefined && { operationId: request.operationId }),
-        ...(result.ok && { region: result.region }),
+        ...(result.region !== undefined && { region: result.region }),
         durationMs: this.host.now() - begunAt,
         attempts: earlier,
       };
-      if (result.ok) {
-        request.session?.tracker.saw(range.partitionSet, result.answer.position);
-        return { answer: result.answer, partitionSet: range.partitionSet, container, diagnostics };
-      }
+      const { partitionSet } = range;
+      if (result.answer !== undefined) request.session?.tracker.saw(partitionSet, result.answer.position);
+      if (result.ok || isAnswer(request, result))
+        return { answer: result.answer, partitionSet, container, region: result.region, diagnostics };
       const isMoved = result.error.code === 'PARTITION_SET_UNKNOWN' && result.error.outcome === 'notApplied';
       if (isMoved && (await this.#isRoutedAnew(request, range, begunAt, deadlineAt))) continue;
-      throw this.#errorOf(request, result, range, diagnostics);
+      throw this.#errorOf(request, result, diagnostics);
     }
   }
 
@@ -180,14 +209,16 @@ export class Executor {
     request: Request<A>,
     { partitionSet, column }: PlacedRange,
     deadlineAtMs: number,
-  ): Promise<Ran<A>> {
+  ): Promise<PlanRan<A>> {
     const { links, maps } = this.#options;
-    const { kind, repeatable, level, hedge, signal, heldMs } = request;
+    const { kind, repeatable, level, hedge, signal, heldMs, door, preferred } = request;
     const options: OperationOptions = {
       partitionSet,
       kind,
       deadlineAtMs,
       ...(repeatable !== undefined && { repeatable }),
+      ...(door !== undefined && { door }),
+      ...(preferred !== undefined && { preferred }),
       ...(level !== undefined && { level, accountLevel: this.topology.map.account.consistency }),
       ...(hedge !== undefined && { hedge: { afterMs: hedge.afterMs, budget: this.#budget } }),
       settings: { ...this.#options.pacing, ...(heldMs !== undefined && patienceWith(heldMs)) },
@@ -199,9 +230,8 @@ export class Executor {
       const { leftMs: timeoutMs, signal: cancel, onSending } = call;
       const answer = await links
         .to(node.address)
-        .call(request.method, payload, { timeoutMs, signal: cancel, onSending })
-        .catch(refuseMalformed);
-      return renamed(decoded(request.decode, answer));
+        .call(request.method, payload, { timeoutMs, signal: cancel, onSending });
+      return decoded(request.decode, answer);
     };
     return runPlan({
       host: this.host,
@@ -210,6 +240,7 @@ export class Executor {
       send,
       nodeIn: (region) => this.topology.node(region, column)?.name,
       signals: signal === undefined ? [this.closing] : [this.closing, signal],
+      onWriterWanted: () => this.#finder.want(partitionSet),
       onMapOutdated: () => void maps.refresh(this.host.now(), deadlineAtMs).catch(() => {}),
     });
   }
@@ -228,12 +259,9 @@ export class Executor {
 
   #errorOf<A extends NodeAnswer>(
     request: Request<A>,
-    result: Extract<Ran<A>['result'], { readonly ok: false }>,
-    { partitionSet }: PlacedRange,
+    { error, answer }: Exclude<PlanResult<A>, { readonly ok: true }>,
     diagnostics: Diagnostics,
   ): BatonError {
-    const { error, answer } = result;
-    if (answer !== undefined) request.session?.tracker.saw(partitionSet, answer.position);
     if (error.code === 'UNREACHABLE' || error.code === 'DEADLINE') this.#options.maps.lookAgain();
     if (error.code === 'ABORTED' && this.isClosed)
       return new BatonError('CLIENT_CLOSED', { outcome: outcomeOf(error.outcome), diagnostics });
@@ -259,6 +287,14 @@ export class Executor {
   }
 }
 
+/** A rejection is the whole truth only if no other attempt may yet be carried out. */
+function isAnswer<A extends NodeAnswer>(
+  { takesRejection = false }: Request<A>,
+  result: Exclude<PlanResult<A>, { readonly ok: true }>,
+): result is Rejected<A> {
+  return takesRejection && result.answer !== undefined && result.error.outcome === 'notApplied';
+}
+
 /** A node that cannot answer a read in time says so, if it is told a little less than what it has. */
 const TOLD = 0.8;
 
@@ -267,18 +303,4 @@ function patienceWith(heldMs: number): Partial<PlanSettings> {
   const { firstPatienceMs, mostPatienceMs } = PLAN_SETTINGS;
   const least = heldMs + firstPatienceMs;
   return { leastPatienceMs: least, firstPatienceMs: least, mostPatienceMs: heldMs + mostPatienceMs };
-}
-
-/** What one node cannot read, none can: so it ends the operation, and nothing was carried out. */
-function refuseMalformed(error: unknown): never {
-  if (!(error instanceof RpcError) || error.code !== 'MALFORMED') throw error;
-  throw badRequest('The nodes cannot understand the request.');
-}
-
-/** The node has no such partition-set, or the partition-set has no such key: the map is out of date. */
-const OUTDATED: ReadonlySet<string> = new Set(['UNKNOWN_PARTITION_SET', 'WRONG_PARTITION_SET']);
-
-function renamed<A extends NodeAnswer>(answer: A): A {
-  if (answer.outcome !== 'refused' || !OUTDATED.has(answer.code)) return answer;
-  return { ...answer, code: 'PARTITION_SET_UNKNOWN' };
 }

@@ -8,19 +8,12 @@
 import { setMaxListeners } from 'node:events';
 import { type Entry, etagOf, type FeedPosition, parsePartitionKey, versionIn } from '../../engine/index.ts';
 import { FeedCursor } from '../core/index.ts';
-import { METHODS } from '../wire/client-wire.ts';
-import {
-  decodeFeedAnswer,
-  decodeScanAnswer,
-  encodeFeed,
-  encodeScan,
-  type NodeFeedAnswer,
-  type NodeScanAnswer,
-} from '../wire/scan-wire.ts';
+import type { NodeFeedAnswer } from '../wire/scan-wire.ts';
 import { documentIn, type Stored } from './documents.ts';
 import { BatonError } from './errors.ts';
 import type { Executor } from './executor.ts';
 import { isPositive } from './options.ts';
+import { feedRequest, scanRequest } from './requests.ts';
 import type { ContainerPlace, PlacedRange } from './topology.ts';
 
 export interface ChangesOptions {
@@ -146,18 +139,18 @@ class FeedReader {
     waitMs: number,
   ): Promise<Fetched> {
     try {
-      const { answer } = await this.#executor.execute<NodeFeedAnswer>({
-        name: 'changes',
-        kind: 'read',
-        container: container.name,
-        route: () => range,
-        method: METHODS.feed,
-        encode: (partitionSet) => encodeFeed({ partitionSet, after, maxBytes: PAGE_BYTES, waitMs }),
-        decode: decodeFeedAnswer,
-        heldMs: waitMs,
-        timeoutMs: this.#options.timeoutMs,
-        signal: this.#signal,
-      });
+      const { answer } = await this.#executor.execute(
+        feedRequest({
+          name: 'changes',
+          container: container.name,
+          rangeAt: () => range,
+          after,
+          maxBytes: PAGE_BYTES,
+          waitMs,
+          timeoutMs: this.#options.timeoutMs,
+          signal: this.#signal,
+        }),
+      );
       return { range, page: answer, error: undefined };
     } catch (error) {
       return { range, page: undefined, error };
@@ -171,27 +164,18 @@ class FeedReader {
   ): Promise<{ partitionSet: string; position: FeedPosition }> {
     const level = this.#executor.topology.map.account.consistency;
     const { partitionSet } = range;
-    const { answer } = await this.#executor.execute<NodeScanAnswer>({
-      name: 'changes',
-      kind: 'read',
-      container: container.name,
-      route: () => range,
-      method: METHODS.scan,
-      encode: (_, timeoutMs) =>
-        encodeScan({
-          partitionSet,
-          timeoutMs,
-          from: range.min,
-          to: range.max,
-          limit: 1,
-          maxBytes: 1,
-          level,
-        }),
-      decode: decodeScanAnswer,
-      level,
-      timeoutMs: this.#options.timeoutMs,
-      signal: this.#signal,
-    });
+    const { answer } = await this.#executor.execute(
+      scanRequest({
+        name: 'changes',
+        container: container.name,
+        rangeAt: () => range,
+        page: { from: range.min, to: range.max, limit: 1, maxBytes: 1 },
+        level,
+        seenIn: () => undefined,
+        timeoutMs: this.#options.timeoutMs,
+        signal: this.#signal,
+      }),
+    );
     return { partitionSet, position: answer.position };
   }
 }

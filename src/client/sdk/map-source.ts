@@ -29,11 +29,10 @@ const LOOK_AGAIN_MS = 1000;
 const REFRESH_MS = 5000;
 const NOTHING = new Uint8Array();
 
-interface MapAnswer {
-  readonly outcome: 'done';
-  readonly position: typeof BEGINNING;
-  readonly map: ClusterMap;
-}
+type MapAnswer =
+  | { readonly outcome: 'done'; readonly position: typeof BEGINNING; readonly map: ClusterMap }
+  /** The node has an older one than is asked for. */
+  | { readonly outcome: 'refused'; readonly code: 'MAP_OLDER' };
 
 export class MapSource {
   readonly #options: MapSourceOptions;
@@ -73,6 +72,11 @@ export class MapSource {
     }
   }
 
+  /** Resolves when the map has this version or a later one; nodes that have an older one are asked again. */
+  async refreshTo(version: number, deadlineAt: number): Promise<void> {
+    if (this.topology.map.version < version) await this.#fetch(deadlineAt, version);
+  }
+
   /** Nobody could be reached: perhaps the account has moved. */
   lookAgain(): void {
     const { host, directory } = this.#options;
@@ -102,16 +106,18 @@ export class MapSource {
     return [...new Set([...recorded, ...(this.#topology?.addresses ?? []), ...this.#options.seeds])];
   }
 
-  async #fetch(deadlineAtMs: number): Promise<void> {
+  async #fetch(deadlineAtMs: number, atLeastVersion = 0): Promise<void> {
     const { host, links, pacing } = this.#options;
     const begunAt = host.now();
     const send = async ({ region: address, leftMs, signal, onSending }: AttemptCall): Promise<MapAnswer> => {
       const answer = await links
         .to(address)
         .call(METHODS.map, NOTHING, { timeoutMs: leftMs, signal, onSending });
-      return { outcome: 'done', position: BEGINNING, map: decoded(goodMap, answer) };
+      const map = decoded(goodMap, answer);
+      if (map.version < atLeastVersion) return { outcome: 'refused', code: 'MAP_OLDER' };
+      return { outcome: 'done', position: BEGINNING, map };
     };
-    const { result, attempts } = await runPlan({
+    const { result, attempts } = await runPlan<MapAnswer>({
       host,
       cache: new RegionCache(this.#addresses),
       options: { partitionSet: '', kind: 'read', deadlineAtMs, ...(pacing && { settings: pacing }) },

@@ -27,7 +27,7 @@ export interface NodeCall {
   /** How long its answer is of use. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** It is about to be given to the connection: from here on it may be carried out. */
+  /** It is about to be given to the connection: from here on it may be carried out. What it throws, `call` rejects with. */
   readonly onSending: () => void;
 }
 

@@ -1,20 +1,8 @@
-/**
- * Runs the plan of one operation (`core/plan.ts`) in a real process: the plan decides, this sets its timer, sends its attempts and
- * tells it what came of them.
- */
-import type { Host, Timer } from '../../protocol/index.ts';
+/** Runs the plan of one operation (`plan-run.ts`) in a real process: attempts are calls that resolve or reject, and can be given up. */
+import type { Host } from '../../protocol/index.ts';
 import { RpcError } from '../../transport/index.ts';
-import {
-  type AttemptDiagnostics,
-  type AttemptFailure,
-  type NodeAnswer,
-  OperationPlan,
-  type OperationOptions,
-  type PlanEvent,
-  type PlanOutput,
-  type PlanResult,
-  type RegionCache,
-} from '../core/index.ts';
+import type { AttemptFailure, NodeAnswer, OperationOptions, RegionCache } from '../core/index.ts';
+import { type PlannedAttempt, PlanRun, type PlanRan, type Said } from './plan-run.ts';
 
 export interface AttemptCall {
   readonly region: string;
@@ -23,6 +11,7 @@ export interface AttemptCall {
   /** Until the deadline: an answer that comes late is an answer too. */
   readonly leftMs: number;
   readonly signal: AbortSignal;
+  /** Throws if the attempt has been given up: then it must not be sent. */
   readonly onSending: () => void;
 }
 
@@ -35,131 +24,86 @@ export interface Running<A extends NodeAnswer> {
   /** The name of the node there, for diagnostics. */
   readonly nodeIn: (region: string) => string | undefined;
   readonly signals: readonly AbortSignal[];
+  readonly onWriterWanted?: () => void;
   readonly onMapOutdated: () => void;
 }
 
-export interface Ran<A extends NodeAnswer> {
-  readonly result: PlanResult<A>;
-  readonly attempts: readonly AttemptDiagnostics[];
-}
-
-export function runPlan<A extends NodeAnswer>(running: Running<A>): Promise<Ran<A>> {
+export function runPlan<A extends NodeAnswer>(running: Running<A>): Promise<PlanRan<A>> {
   return new Promise((resolve, reject) => {
-    new PlanRun(running, resolve, reject).start();
+    new CallRun(running, resolve, reject).start();
   });
 }
 
-class PlanRun<A extends NodeAnswer> {
+class CallRun<A extends NodeAnswer> {
   readonly #running: Running<A>;
-  readonly #plan: OperationPlan<A>;
-  readonly #resolve: (ran: Ran<A>) => void;
-  readonly #reject: (error: unknown) => void;
+  readonly #run: PlanRun<A>;
   readonly #underWay = new Map<number, AbortController>();
-  readonly #events: PlanEvent<A>[] = [];
-  #isHandling = false;
-  /** Whether any attempt got as far as a connection. */
-  #wasSent = false;
-  #timer: Timer | undefined;
+  readonly #reject: (error: unknown) => void;
 
-  constructor(running: Running<A>, resolve: (ran: Ran<A>) => void, reject: (error: unknown) => void) {
+  constructor(running: Running<A>, resolve: (ran: PlanRan<A>) => void, reject: (error: unknown) => void) {
+    const { host, cache, options, onMapOutdated, onWriterWanted } = running;
     this.#running = running;
-    this.#plan = new OperationPlan<A>(running.cache, running.options);
-    this.#resolve = resolve;
     this.#reject = reject;
+    this.#run = new PlanRun<A>({
+      host,
+      cache,
+      options: { ...options, tellsSending: true },
+      attempt: (attempt, tell) => void this.#attempt(attempt, tell),
+      onCancel: (attempt) => this.#underWay.get(attempt)?.abort(),
+      onMapOutdated,
+      ...(onWriterWanted && { onWriterWanted }),
+      onDone: (ran) => {
+        this.#end();
+        resolve(ran);
+      },
+      onDefect: (error) => this.#fail(error),
+    });
   }
 
   start(): void {
     const { signals } = this.#running;
     for (const signal of signals) signal.addEventListener('abort', this.#onAbort, { once: true });
-    this.#take({ type: signals.some(({ aborted }) => aborted) ? 'abort' : 'start' });
+    if (signals.some(({ aborted }) => aborted)) this.#run.abort();
+    else this.#run.start();
   }
 
-  readonly #onAbort = (): void => this.#take({ type: 'abort' });
-
-  /** One at a time: what an output causes at once waits for the others. */
-  #take(event: PlanEvent<A>): void {
-    this.#events.push(event);
-    if (this.#isHandling) return;
-    this.#isHandling = true;
-    try {
-      for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) {
-        if (this.#plan.isDone) continue;
-        const { host } = this.#running;
-        for (const output of this.#plan.handle(next, host.now(), host.random())) this.#carryOut(output);
-      }
-    } catch (error) {
-      this.#fail(error);
-    } finally {
-      this.#isHandling = false;
-    }
-  }
-
-  #carryOut(output: PlanOutput<A>): void {
-    switch (output.type) {
-      case 'attempt':
-        void this.#attempt(output);
-        return;
-      case 'cancel':
-        this.#underWay.get(output.attempt)?.abort();
-        return;
-      case 'setTimer':
-        this.#running.host.cancel(this.#timer);
-        this.#timer = this.#running.host.after(output.inMs, () => this.#take({ type: 'timer' }));
-        return;
-      case 'refreshMap':
-        this.#running.onMapOutdated();
-        return;
-      case 'done':
-        this.#end();
-        this.#resolve({ result: this.#certain(output.result), attempts: output.diagnostics });
-    }
-  }
-
-  /** The plan takes an attempt that it has made for sent. If none got as far as a connection, nothing was carried out. */
-  #certain(result: PlanResult<A>): PlanResult<A> {
-    if (result.ok || this.#wasSent) return result;
-    return { ...result, error: { ...result.error, outcome: 'notApplied' } };
-  }
+  readonly #onAbort = (): void => this.#run.abort();
 
   #fail(error: unknown): void {
+    this.#run.end();
     this.#end();
     this.#reject(error);
   }
 
   #end(): void {
-    const { host, signals } = this.#running;
-    host.cancel(this.#timer);
-    for (const signal of signals) signal.removeEventListener('abort', this.#onAbort);
+    for (const signal of this.#running.signals) signal.removeEventListener('abort', this.#onAbort);
     for (const controller of this.#underWay.values()) controller.abort();
     this.#underWay.clear();
   }
 
-  async #attempt({
-    id,
-    region,
-    timeoutMs,
-  }: Extract<PlanOutput<A>, { readonly type: 'attempt' }>): Promise<void> {
-    const { host, options, send } = this.#running;
+  async #attempt({ id, region, timeoutMs }: PlannedAttempt, tell: (said: Said<A>) => void): Promise<void> {
+    const { host, options, send, nodeIn } = this.#running;
     const controller = new AbortController();
     this.#underWay.set(id, controller);
     const leftMs = options.deadlineAtMs - host.now();
+    const { signal } = controller;
     const onSending = (): void => {
-      this.#wasSent = true;
+      if (signal.aborted) throw new RpcError('ABORTED', 'The attempt was given up before it was sent.');
+      tell({ isSending: true });
     };
-    let event: PlanEvent<A>;
+    let said: Said<A>;
     try {
-      const answer = await send({ region, timeoutMs, leftMs, signal: controller.signal, onSending });
-      event = { type: 'answered', attempt: id, answer };
+      said = { answer: await send({ region, timeoutMs, leftMs, signal, onSending }) };
     } catch (error) {
       if (!(error instanceof RpcError)) {
         this.#fail(error);
         return;
       }
-      event = { type: 'failed', attempt: id, failure: failureIn(error) };
+      said = { failure: failureIn(error) };
     }
     this.#underWay.delete(id);
-    const node = this.#running.nodeIn(region);
-    this.#take(node === undefined ? event : { ...event, node });
+    const node = nodeIn(region);
+    tell(node === undefined ? said : { ...said, node });
   }
 }
 

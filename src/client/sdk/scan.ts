@@ -1,10 +1,10 @@
 /** Reading a container through: its partition-sets one after the other, a page at a time, and never more than a page ahead. */
 import { type DocumentKey, epkOf, formatPartitionKey, type ReadLevel } from '../../engine/index.ts';
-import { METHODS } from '../wire/client-wire.ts';
-import { decodeScanAnswer, encodeScan, type NodeScanAnswer } from '../wire/scan-wire.ts';
+import type { NodeScanAnswer } from '../wire/scan-wire.ts';
 import { documentIn, keyOf, rangeOfKey, type Stored } from './documents.ts';
 import type { Executor, Request } from './executor.ts';
 import { hedgeOf, type ReadOptions } from './options.ts';
+import { scanRequest } from './requests.ts';
 import type { Session } from './session.ts';
 import type { ContainerPlace, PlacedRange } from './topology.ts';
 
@@ -82,31 +82,16 @@ interface Page {
 function pageOf(page: Page): Request<NodeScanAnswer> {
   const { range, stretch, after, name, level, session, options } = page;
   const { from, to } = stretch;
-  return {
+  return scanRequest({
     name: 'readAll',
-    kind: 'read',
     container: name,
-    route: () => range,
-    method: METHODS.scan,
-    encode: (partitionSet, timeoutMs) => {
-      const seen = level === 'Session' ? session.tracker.position(partitionSet) : undefined;
-      return encodeScan({
-        partitionSet,
-        timeoutMs,
-        from,
-        to,
-        limit: options.pageSize ?? PAGE_SIZE,
-        maxBytes: PAGE_BYTES,
-        level,
-        ...(after !== undefined && { after }),
-        ...(seen !== undefined && { session: seen }),
-      });
-    },
-    decode: decodeScanAnswer,
+    rangeAt: () => range,
+    page: { from, to, after, limit: options.pageSize ?? PAGE_SIZE, maxBytes: PAGE_BYTES },
     level,
+    seenIn: session.seenAt(level),
     hedge: hedgeOf(options.hedge),
     session,
     timeoutMs: options.timeoutMs,
     signal: options.signal,
-  };
+  });
 }

@@ -2,6 +2,7 @@
  * A session: reads at level Session see at least what it has seen, in whatever region they are answered. Its token goes to
  * other processes as text, such as in a cookie; a client has a session of its own for all who bring none.
  */
+import type { Position, ReadLevel } from '../../engine/index.ts';
 import { SessionTracker } from '../core/index.ts';
 import { BatonError } from './errors.ts';
 
@@ -32,5 +33,9 @@ export class Session {
   /** For the SDK. */
   get tracker(): SessionTracker {
     return this.#tracker;
+  }
+  /** For the SDK: what a read at this level has to have seen. */
+  seenAt(level: ReadLevel): (partitionSet: string) => Position | undefined {
+    return (partitionSet) => (level === 'Session' ? this.#tracker.position(partitionSet) : undefined);
   }
 }

@@ -3,19 +3,24 @@
  * from the map that any node gives; where the account's record in DNS has a region's addresses too, those count, because they
  * are the ones that clients are meant to use.
  */
-import { createHash } from 'node:crypto';
-import { type ContainerSettings, formatRid, type ItemNames, itemNames } from '../../engine/index.ts';
+import { type ContainerSettings, type ItemNames, itemNames, parseRid } from '../../engine/index.ts';
 import { mapProblem, type PartitionRange } from '../core/index.ts';
 import type { AccountRecord } from '../discovery/index.ts';
 import type { ClusterMap } from '../wire/map-wire.ts';
 
+const CONTAINER_RID_BYTES = 8;
+
 export interface PlacedRange extends PartitionRange {
   /** Which of a region's nodes has it. */
   readonly column: number;
+  /** Unique in the account, for ever. */
+  readonly rangeId: string;
 }
 
 export interface ContainerPlace {
   readonly name: string;
+  /** Its resource id. */
+  readonly rid: string;
   readonly settings: ContainerSettings;
   readonly ranges: readonly PlacedRange[];
   readonly names: ItemNames;
@@ -39,7 +44,7 @@ export class Topology {
     this.regions = map.regions.map(({ name }) => name);
     this.#nodes = new Map(map.regions.map(({ name, nodes }) => [name, placedNodes(name, nodes, record)]));
     this.#containers = new Map(
-      map.containers.map((container) => [container.name, placed(container, map)] as const),
+      map.containers.map((container) => [container.name, placed(container)] as const),
     );
   }
 
@@ -65,6 +70,8 @@ export class Topology {
 export function problemOf({ regions, containers }: ClusterMap): string | undefined {
   if (regions.length === 0 || regions.some(({ nodes }) => nodes.length === 0))
     return 'The map has a region without nodes, or none at all.';
+  if (containers.some(({ rid }) => parseRid(rid)?.length !== CONTAINER_RID_BYTES))
+    return 'The map has a container whose resource id is none.';
   return containers
     .map(({ partitionSets }) => mapProblem({ ranges: partitionSets.map(rangeOf) }))
     .find((problem) => problem !== undefined);
@@ -86,24 +93,12 @@ function placedNodes(
   return nodes.map(({ name, address }, column) => ({ name, address: isSame ? recorded[column]! : address }));
 }
 
-function placed(
-  { name, partitionKey, partitionSets }: MapContainer,
-  { account }: ClusterMap,
-): ContainerPlace {
+function placed({ name, rid, partitionKey, partitionSets }: MapContainer): ContainerPlace {
   return {
     name,
+    rid,
     settings: { partitionKeyPaths: partitionKey },
-    ranges: partitionSets.map((one) => ({ ...rangeOf(one), column: one.column })),
-    names: itemNames(ridOf(account.name, name)),
+    ranges: partitionSets.map((one) => ({ ...rangeOf(one), column: one.column, rangeId: one.rangeId })),
+    names: itemNames(rid),
   };
-}
-
-/** The container's resource id, the same for every client: eight bytes, of which the fifth says that it is a container. */
-function ridOf(account: string, container: string): string {
-  const bytes = createHash('sha256')
-    .update(JSON.stringify([account, container]))
-    .digest()
-    .subarray(0, 8);
-  bytes[4]! |= 0x80;
-  return formatRid(bytes);
 }

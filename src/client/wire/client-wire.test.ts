@@ -16,7 +16,7 @@ import {
 } from './client-wire.ts';
 import { decodeMap, encodeMap } from './map-wire.ts';
 import { isPlainData } from './msgpack-form.ts';
-import { packed } from './packing.ts';
+import { packed, unpacked } from './packing.ts';
 import {
   decodeFeed,
   decodeFeedAnswer,
@@ -61,6 +61,23 @@ const write = {
     ],
   },
 };
+/** A patch with a condition, whose client wants to see what comes of it. */
+const conditional = {
+  ...write,
+  request: {
+    partitionKey: ['k'],
+    operations: [
+      {
+        op: 'patch' as const,
+        id: 'a',
+        steps: [{ op: 'incr' as const, path: '/n', value: 1 }],
+        filter: 'from c where c.n < 3',
+      },
+    ],
+    returning: true,
+  },
+};
+
 const read = {
   partitionSet: 'orders-7',
   timeoutMs: 5,
@@ -96,8 +113,9 @@ const map = {
   containers: [
     {
       name: 'items',
+      rid: 'AAAAAYAAAAI=',
       partitionKey: ['/id'],
-      partitionSets: [{ name: 'items-0', from: '', to: 'FF', column: 0 }],
+      partitionSets: [{ name: 'items-0', rangeId: '1', from: '', to: 'FF', column: 0 }],
     },
   ],
 };
@@ -110,8 +128,15 @@ const refusals = [
 
 describe('messages of clients', () => {
   test('writes and their answers', () => {
-    expect(decodeWrite(bytesOf(encodeWrite(write)))).toEqual(write);
+    for (const one of [write, conditional]) expect(decodeWrite(bytesOf(encodeWrite(one)))).toEqual(one);
+    const { body: _, ...asSent } = version;
     const answers = [
+      {
+        outcome: 'done' as const,
+        results: [{ status: 201 }, { status: 200 }, { status: 204 }],
+        position: { epoch: 3_145_729, lsn: 7 },
+        shown: [asSent, { ...version, ttl: 60 }, undefined],
+      },
       { outcome: 'unknown' as const },
       ...refusals,
       {
@@ -169,6 +194,15 @@ describe('messages of clients', () => {
 
   test('the map', () => {
     expect(decodeMap(bytesOf(encodeMap(map)))).toEqual(map);
+    const older = unpacked(bytesOf(encodeMap(map))).header.with(5, [
+      ['items', ['/id'], [['items-0', '', 'FF', 0]]],
+    ]);
+    const [container] = decodeMap(bytesOf(packed(older))).containers;
+    expect(container).toEqual({
+      ...map.containers[0],
+      rid: 'xdT-Uc0v2hQ=',
+      partitionSets: [{ name: 'items-0', rangeId: 'items-0', from: '', to: 'FF', column: 0 }],
+    });
   });
 });
 
@@ -232,7 +266,9 @@ describe('messages of anybody', () => {
       ['orders-7', 1000, ['k'], 'op-1', [[0, null, null, null, null]]],
       ['orders-7', 1000, ['k'], null, [[3, 'a', null, null, [{ op: 'set', path: '/x', value: 1 }]]]],
       ['orders-7', 5, ['k'], 'a', 0, null, null],
+      ['orders-7', 1000, ['k'], null, [[6, 'a', null, null, [], 'from c where true']], true],
       ['done', 1, 1, [200, [409, 'There is one.']]],
+      ['done', 1, 1, [200], [['0A', 'a', '["k"]', 0, null, 0, 1, 1, 5, true]]],
       ['refused', 'NOT_WRITER', 20, 'east', 9],
       ['done', 1, 1, '0A', 'a', '["k"]', 0, null, 0, 1, 1, 5],
       ['orders-7', 5, '', 'FF', ['0A', 'x'], 10, 1000, 4, [1, 1]],
@@ -273,6 +309,28 @@ describe('messages of anybody', () => {
     expect(() => decodeWriteAnswer(bytes)).toThrow(expect.objectContaining({ code: 'MALFORMED' }) as Error);
   });
 
+  test('bodies and what they belong to must agree', () => {
+    const fields = ['0A', 'a', '["k"]', 0, null, 0, 1, 1, 5];
+    for (const [shown, bodies] of [
+      [[[...fields, true]], []],
+      [[[...fields, false]], [body]],
+      [[null], [body]],
+    ] as const)
+      expect(() => decodeWriteAnswer(bytesOf(packed(['done', 1, 1, [200], shown], bodies)))).toThrow(
+        expect.objectContaining({ code: 'MALFORMED' }) as Error,
+      );
+  });
+
+  test('a node that knows no conditions refuses a patch that has one', () => {
+    const known = 6;
+    const { request } = decodeWrite(bytesOf(encodeWrite(conditional)));
+    expect(request.operations[0]).toMatchObject({ filter: 'from c where c.n < 3' });
+    const bytes = bytesOf(encodeWrite(conditional));
+    const { header } = unpacked(bytes);
+    const [[number]] = header[4] as [[number]];
+    expect(number).toBeGreaterThanOrEqual(known);
+  });
+
   test('lists that are announced and do not come cost nothing', () => {
     const list = [0xdd, 0x01, 0xff, 0xff, 0xff];
     const nested = Buffer.from(Array.from({ length: 60 }, () => list).flat());
@@ -308,7 +366,7 @@ describe('messages of anybody', () => {
 
 describe('the schema', () => {
   test('methods have their numbers for ever', () => {
-    expect(METHODS).toEqual({ write: 1, read: 2, scan: 3, feed: 4, map: 5 });
+    expect(METHODS).toEqual({ write: 1, read: 2, scan: 3, feed: 4, map: 5, look: 6 });
   });
 
   test('every message has its bytes for ever', () => {
@@ -317,6 +375,15 @@ describe('the schema', () => {
       write: hex(encodeWrite(write)),
       'write done': hex(
         encodeWriteAnswer({ outcome: 'done', results: [{ status: 201 }], position: session }),
+      ),
+      'write returning': hex(encodeWrite(conditional)),
+      'write shown': hex(
+        encodeWriteAnswer({
+          outcome: 'done',
+          results: [{ status: 200 }, { status: 204 }],
+          position: session,
+          shown: [version, undefined],
+        }),
       ),
       'write unknown': hex(encodeWriteAnswer({ outcome: 'unknown' })),
       refused: hex(encodeWriteAnswer(refusals[2]!)),
@@ -334,7 +401,7 @@ describe('the schema', () => {
       {
         "feed": "1200000097a86f72646572732d370000c0cd03e81490",
         "feed done": "0f00000095a4646f6e65ce0010000103c0916e013280e4fe00000080000048410000000000001c4000008056febc784201000100ffffc90001010005000a0000000000000000001c4000000000000000003031323334353637383941424344454630313233343536373839414243444546615b226b225d7b226964223a2261227d",
-        "map": "770000009707a464656d6fa464656d6f009292a4776573749193a6776573742d31ae3132372e302e302e313a34313031ae3132372e302e302e313a3432303192a4656173749193a6656173742d31ae3132372e302e302e313a34313032c09193a56974656d7391a32f69649194a76974656d732d30a0a246460090",
+        "map": "860000009707a464656d6fa464656d6f009292a4776573749193a6776573742d31ae3132372e302e302e313a34313031ae3132372e302e302e313a3432303192a4656173749193a6656173742d31ae3132372e302e302e313a34313032c09194a56974656d7391a32f69649195a76974656d732d30a0a2464600a131ac41414141415941414141493d90",
         "read": "1800000098a86f72646572732d370591a16ba16102ce001000010390",
         "read done": "4a0000009da4646f6e65ce0010000103d9203031323334353637383941424344454630313233343536373839414243444546a161a55b226b225d00c000ce0030000107cb4278bcfe56800000910a7b226964223a2261227d",
         "read none": "0d00000094a4646f6e65ce001000010390",
@@ -343,6 +410,8 @@ describe('the schema', () => {
         "scan done": "4d00000096a4646f6e65ce0010000103c39199d9203031323334353637383941424344454630313233343536373839414243444546a161a55b226b225d00c000ce0030000107cb4278bcfe56800000910a7b226964223a2261227d",
         "write": "6b00000096a86f72646572732d37cd03e895a16b01c3c090a46f702d31969500c0c0c0c09501c0a522312d3122c0c09502a161c0a12ac09503a161c0c091de0003a26f70a3736574a470617468a22f78a576616c7565de0001a17991019504a161c0c0c09505a161c0c0c0930a0a0a7b226964223a2261227d7b226964223a2261227d7b226964223a2261227d",
         "write done": "1000000095a4646f6e65ce001000010391ccc990",
+        "write returning": "4a00000097a86f72646572732d37cd03e891a16bc0919606a161c0c091de0003a26f70a4696e6372a470617468a22f6ea576616c756501b466726f6d206320776865726520632e6e203c2033c390",
+        "write shown": "5300000096a4646f6e65ce001000010392ccc8cccc929ad9203031323334353637383941424344454630313233343536373839414243444546a161a55b226b225d00c000ce0030000107cb4278bcfe56800000c3c0910a7b226964223a2261227d",
         "write unknown": "0a00000092a7756e6b6e6f776e90",
       }
     `);

@@ -9,6 +9,7 @@ import {
   type ReadAnswer,
   type ReadLevel,
   READ_LEVELS,
+  type ShownVersion,
   type WriteAnswer,
   type WriteRequest,
 } from '../../engine/index.ts';
@@ -31,7 +32,7 @@ import { malformed, packed, unpacked } from './packing.ts';
 import { type NodeRefusal, refusalIn, refusalOut } from './refusals.ts';
 
 /** Numbers of the methods; they stay. */
-export const METHODS = { write: 1, read: 2, scan: 3, feed: 4, map: 5 } as const;
+export const METHODS = { write: 1, read: 2, scan: 3, feed: 4, map: 5, look: 6 } as const;
 
 export interface NodeWrite {
   readonly partitionSet: string;
@@ -52,24 +53,29 @@ export type NodeWriteAnswer = Exclude<WriteAnswer, { readonly outcome: 'refused'
 export type NodeReadAnswer = Exclude<ReadAnswer, { readonly outcome: 'refused' }> | NodeRefusal;
 
 const OPERATIONS = ['create', 'upsert', 'replace', 'patch', 'delete', 'read'] as const;
+/** A patch with a condition is another operation: a node that does not know conditions must not carry it out without. */
+const PATCH_IF = OPERATIONS.length;
 const STEPS: ReadonlySet<unknown> = new Set(['add', 'set', 'replace', 'remove', 'incr', 'move']);
 
 export function encodeWrite({ partitionSet, timeoutMs, request }: NodeWrite): Payload {
-  const { partitionKey, operations, operation } = request;
+  const { partitionKey, operations, operation, returning } = request;
   const bodies: Uint8Array[] = [];
   const list = operations.map((one) => {
     if ('body' in one) bodies.push(one.body);
     const { ifMatch = null, ifNoneMatch = null } = one;
     const id = 'id' in one ? one.id : null;
     const steps = one.op === 'patch' ? one.steps : null;
+    if (one.op === 'patch' && one.filter !== undefined)
+      return [PATCH_IF, id, ifMatch, ifNoneMatch, steps, one.filter];
     return [OPERATIONS.indexOf(one.op), id, ifMatch, ifNoneMatch, steps];
   });
-  return packed([partitionSet, timeoutMs, partsOut(partitionKey), operation ?? null, list], bodies);
+  const header = [partitionSet, timeoutMs, partsOut(partitionKey), operation ?? null, list];
+  return packed(returning === true ? [...header, true] : header, bodies);
 }
 
 export function decodeWrite(payload: Buffer): NodeWrite {
   const { header, bodies } = unpacked(payload);
-  const [partitionSet, timeoutMs, key, name, list] = header;
+  const [partitionSet, timeoutMs, key, name, list, returning] = header;
   const operation = optional(name, textIn);
   const left = [...bodies];
   const operations = listIn(list).map((one) => operationIn(listIn(one), left));
@@ -78,12 +84,14 @@ export function decodeWrite(payload: Buffer): NodeWrite {
     partitionKey: partsIn(key),
     operations,
     ...(operation !== undefined && { operation }),
+    ...(returning === true && { returning }),
   };
   return { partitionSet: textIn(partitionSet), timeoutMs: msIn(timeoutMs), request };
 }
 
-function operationIn([number, id, match, noneMatch, steps]: readonly unknown[], bodies: Buffer[]): Operation {
-  const op = OPERATIONS[number as number];
+function operationIn(fields: readonly unknown[], bodies: Buffer[]): Operation {
+  const [number, id, match, noneMatch, steps, filter] = fields;
+  const op = number === PATCH_IF ? 'patch' : OPERATIONS[number as number];
   const ifMatch = optional(match, textIn);
   const ifNoneMatch = optional(noneMatch, textIn);
   const conditions: Conditions = {
@@ -94,7 +102,8 @@ function operationIn([number, id, match, noneMatch, steps]: readonly unknown[], 
   if (op === 'create' || op === 'upsert') return { op, body: bodyIn(bodies), ...conditions };
   if (op === 'replace') return { op, id: textIn(id), body: bodyIn(bodies), ...conditions };
   if (op !== 'patch') return { op, id: textIn(id), ...conditions };
-  return { op, id: textIn(id), steps: listIn(steps).map(stepIn), ...conditions };
+  const patch = { op, id: textIn(id), steps: listIn(steps).map(stepIn), ...conditions };
+  return number === PATCH_IF ? { ...patch, filter: textIn(filter) } : patch;
 }
 
 function bodyIn(bodies: Buffer[]): Buffer {
@@ -118,26 +127,49 @@ function stepIn(step: unknown): PatchStep {
   };
 }
 
-/** Versions are told by their place in the log alone; a client knows what it sent. */
+/** Versions are told by their place in the log alone, unless the client wants to see them. */
 export function encodeWriteAnswer(answer: NodeWriteAnswer): Payload {
   if (answer.outcome === 'unknown') return packed(['unknown']);
   if (answer.outcome === 'refused') return packed(refusalOut(answer));
-  const { epoch, lsn } = answer.position;
-  return packed([
+  const { position, results, shown } = answer;
+  const header = [
     'done',
-    epoch,
-    lsn,
-    answer.results.map(({ status, message }) => (message === undefined ? status : [status, message])),
-  ]);
+    position.epoch,
+    position.lsn,
+    results.map(({ status, message }) => (message === undefined ? status : [status, message])),
+  ];
+  if (shown === undefined) return packed(header);
+  const bodies = shown.flatMap((version) => version?.body ?? []);
+  return packed([...header, shown.map(shownOut)], bodies);
+}
+
+/** The fields of a version, and whether its body comes with it. */
+function shownOut(version: ShownVersion): readonly unknown[] | null {
+  return version === undefined ? null : [...versionOut(version), version.body !== undefined];
 }
 
 export function decodeWriteAnswer(payload: Buffer): NodeWriteAnswer {
-  const [outcome, ...rest] = unpacked(payload).header;
+  const { header, bodies } = unpacked(payload);
+  const [outcome, ...rest] = header;
   if (outcome === 'unknown') return { outcome };
   if (outcome === 'refused') return refusalIn(rest);
   if (outcome !== 'done') throw malformed();
-  const [epoch, lsn, results] = rest;
-  return { outcome, position: positionIn(epoch, lsn), results: listIn(results).map(resultIn) };
+  const [epoch, lsn, results, list] = rest;
+  const left = [...bodies];
+  const shown = optional(list, (value) => listIn(value).map((one) => shownIn(one, left)));
+  if (left.length > 0) throw malformed();
+  const position = positionIn(epoch, lsn);
+  return { outcome, position, results: listIn(results).map(resultIn), ...(shown && { shown }) };
+}
+
+const NO_BODY = new Uint8Array();
+
+function shownIn(value: unknown, bodies: Buffer[]): ShownVersion {
+  if (value === null) return undefined;
+  const fields = listIn(value);
+  if (fields.at(-1) === true) return versionIn(fields, bodyIn(bodies));
+  const { body: _, ...version } = versionIn(fields, NO_BODY);
+  return version;
 }
 
 function resultIn(one: unknown): OperationResult {

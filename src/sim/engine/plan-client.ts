@@ -11,8 +11,11 @@ import {
   HedgeBudget,
   type NodeAnswer,
   type OperationOptions,
+  type PlannedAttempt,
+  type PlanRan,
   RegionCache,
   repeatable,
+  type Said,
   SessionTracker,
   type WriterHint,
 } from '../../client/index.ts';
@@ -30,7 +33,7 @@ import type { ClientScene } from './client.ts';
 import { countPlan } from './plan-counts.ts';
 import { bentOptions, bentRegions, bentRequest, bentResult, bentToken } from './plan-defects.ts';
 import { denyIn, recordRead, recordScan, recordWrite } from './plan-records.ts';
-import { type PlannedAttempt, type PlanRan, runPlan, type Said } from './plan-run.ts';
+import { runPlan } from './plan-run.ts';
 import type { PlanStyle } from './plan-style.ts';
 import type { SetRecorder } from './recorder.ts';
 import { sleep } from './region.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { AttemptDiagnostics, NodeAnswer } from '../../client/index.ts';
+import type { AttemptDiagnostics, NodeAnswer, PlanRan } from '../../client/index.ts';
 import { countPlan } from './plan-counts.ts';
-import type { PlanRan } from './plan-run.ts';
 
 function attempt(region: string, what: string, more: Partial<AttemptDiagnostics> = {}): AttemptDiagnostics {
   const common = { attempt: 1, startedAtMs: 0, durationMs: 1, why: 'by priority', hedge: false } as const;

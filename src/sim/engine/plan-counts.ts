@@ -1,6 +1,5 @@
 /** What plans went through, for the counts of a campaign: one in which no write was ever sent again has shown nothing about that. */
-import type { NodeAnswer } from '../../client/index.ts';
-import type { PlanRan } from './plan-run.ts';
+import type { NodeAnswer, PlanRan } from '../../client/index.ts';
 
 export const PLANS_MUST = [
   'plan: retried elsewhere',

@@ -1,8 +1,7 @@
 /** The calls of clients that follow plans, as the checkers want them. */
 import type { ConsistencyLevel, Position } from '../../check/index.ts';
-import type { PlanResult } from '../../client/index.ts';
+import type { PlanRan, PlanResult } from '../../client/index.ts';
 import type { Version, WriteAnswer } from '../../engine/index.ts';
-import type { PlanRan } from './plan-run.ts';
 import { keyOf, type SetRecorder, valueOf } from './recorder.ts';
 import { type Change, type DocumentName, nameOf, plain } from './workload.ts';
 

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
-import { type NodeAnswer, type OperationOptions, RegionCache } from '../../client/index.ts';
+import {
+  type NodeAnswer,
+  type OperationOptions,
+  type PlannedAttempt,
+  type PlanRan,
+  RegionCache,
+  type Said,
+} from '../../client/index.ts';
 import { World } from '../world.ts';
-import { type PlannedAttempt, type PlanRan, runPlan, type Said } from './plan-run.ts';
+import { runPlan } from './plan-run.ts';
 
 const DONE: NodeAnswer = { outcome: 'done', position: { epoch: 1, lsn: 1 }, results: [{ status: 200 }] };
 const WRITE: Omit<OperationOptions, 'deadlineAtMs'> = {

@@ -147,6 +147,7 @@ export class Region {
         const hooks: StoreHooks = { onAppend: (tail, entries) => recorder.took(this.name, tail, entries) };
         return observedStore(this.store.partition(partitionSet), hooks, defect);
       },
+      drop: (partitionSet) => this.store.drop(partitionSet),
       probe: (done) => this.store.partition(recorders[0]!.partitionSet).sync(done),
     };
   }
