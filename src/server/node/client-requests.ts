@@ -2,16 +2,19 @@
 import {
   type ClusterMap,
   decodeFeed,
+  decodeLook,
   decodeRead,
   decodeScan,
   decodeWrite,
   encodeFeedAnswer,
+  encodeLookAnswer,
   encodeMap,
   encodeReadAnswer,
   encodeScanAnswer,
   encodeWriteAnswer,
   METHODS,
   type NodeFeedAnswer,
+  type NodeLook,
   type NodeReadAnswer,
   type NodeRefusal,
   type NodeRefusalCode,
@@ -25,6 +28,8 @@ import {
   type EpkRange,
   expiresAt,
   type PartitionKey,
+  type RegionName,
+  type Position,
   rangeContains,
   type Refused,
   type Version,
@@ -44,10 +49,15 @@ export interface HostedPartition {
 export type RequestEnd = 'done' | 'unknown' | (string & {});
 
 export interface ClientRequestsOptions {
+  readonly region: RegionName;
   readonly host: Host;
   readonly find: (partitionSet: string) => HostedPartition | undefined;
   readonly stateOf: (partitionSet: string) => FailoverState | undefined;
-  readonly map: () => ClusterMap | undefined;
+  /** Whether the partition-set can be written here at this moment. */
+  readonly mayWrite: (partitionSet: string) => boolean;
+  /** Without one the node has no map; undefined: it does not know it yet. */
+  readonly map: (() => ClusterMap | undefined) | undefined;
+  readonly look: ((look: NodeLook) => Promise<number>) | undefined;
   readonly onEnd: (kind: 'write' | 'read' | 'scan' | 'feed', end: RequestEnd, ms: number) => void;
   /** Whoever waits for news is answered then. */
   readonly stopping: AbortSignal;
@@ -59,6 +69,7 @@ const MAX_PAGE_DOCUMENTS = 1000;
 /** Documents of unknown size that are fetched at once. */
 const PIECE = 32;
 const FEED_LOOK_MS = 25;
+const MAP_SOON_MS = 100;
 
 export class ClientRequests {
   readonly #options: ClientRequestsOptions;
@@ -80,6 +91,8 @@ export class ClientRequests {
         return encodeFeedAnswer(await this.#counted('feed', () => this.#feed(payload, context.signal)));
       case METHODS.map:
         return this.#map();
+      case METHODS.look:
+        return this.#look(payload);
       default:
         throw new RpcError('METHOD_UNKNOWN', `There is no method ${method}.`);
     }
@@ -121,18 +134,16 @@ export class ClientRequests {
     const scan = decodeScan(payload);
     const found = this.#find(scan.partitionSet);
     if ('outcome' in found) return found;
-    const page = await pageOf(found.partition, scan);
-    if (page.outcome !== 'done') return page;
-    return { ...page, versions: page.versions.filter((version) => this.#isShown(version)) };
+    return pageOf(found.partition, scan, (version) => this.#isShown(version));
   }
 
   async #feed(payload: Buffer, cancelled: AbortSignal): Promise<NodeFeedAnswer> {
     const { partitionSet, after, maxBytes, waitMs } = decodeFeed(payload);
-    const found = this.#find(partitionSet);
-    if ('outcome' in found) return found;
     const { host, stopping } = this.#options;
     const until = host.now() + bounded(waitMs);
     for (;;) {
+      const found = this.#find(partitionSet);
+      if ('outcome' in found) return found;
       const answer = found.partition.feed({ after, maxBytes: Math.min(maxBytes, MAX_PAGE_BYTES) });
       const isNews = answer.outcome !== 'done' || answer.entries.length > 0;
       if (isNews || host.now() >= until || cancelled.aborted || stopping.aborted) return answer;
@@ -143,9 +154,23 @@ export class ClientRequests {
   }
 
   #map(): Payload {
-    const map = this.#options.map();
+    const { map } = this.#options;
     if (map === undefined) throw new RpcError('METHOD_UNKNOWN', 'This node has no map of its cluster.');
-    return encodeMap(map);
+    const known = map();
+    if (known !== undefined) return encodeMap(known);
+    const retryAfterMs = MAP_SOON_MS;
+    throw new RpcError('NOT_READY', 'This node has not read the catalogue yet.', { retryAfterMs });
+  }
+
+  async #look(payload: Buffer): Promise<Payload> {
+    const { look, mayWrite } = this.#options;
+    if (look === undefined) throw new RpcError('METHOD_UNKNOWN', 'This node follows no catalogue.');
+    const asked = decodeLook(payload);
+    const version = await look({ ...asked, timeoutMs: bounded(asked.timeoutMs) });
+    const canWrite = asked.partitionSets
+      .filter(mayWrite)
+      .map((partitionSet) => ({ partitionSet, gcn: this.#options.stateOf(partitionSet)?.gcn ?? 0 }));
+    return encodeLookAnswer({ version, canWrite });
   }
 
   #find(partitionSet: string, key?: PartitionKey): HostedPartition | NodeRefusal {
@@ -167,8 +192,11 @@ export class ClientRequests {
     answer: A | Refused,
   ): A | NodeRefusal {
     if (!('code' in answer) || answer.code !== 'NOT_WRITER') return answer;
-    const { writer, gcn } = this.#options.stateOf(partitionSet) ?? { writer: null, gcn: 0 };
-    return writer === null ? answer : { ...answer, writer: { region: writer, gcn } };
+    const state = this.#options.stateOf(partitionSet);
+    // While writes are on their way to this region, the one that still has them takes none: nobody is named.
+    const isComing = state?.quiesce === true && state.target === this.#options.region;
+    if (state === undefined || state.writer === null || isComing) return answer;
+    return { ...answer, writer: { region: state.writer, gcn: state.gcn } };
   }
 }
 
@@ -180,14 +208,22 @@ function bounded(ms: number): number {
   return Math.min(ms, LONGEST_MS);
 }
 
-/** A page, fetched in pieces: so that one of large documents is cut off before all of them are in memory. */
-async function pageOf(partition: EnginePartition, scan: NodeScan): Promise<NodeScanAnswer> {
+/**
+ * A page, fetched in pieces: so that one of large documents is cut off before all of them are in memory. Who asks goes on behind the
+ * last document, so a page that says there is more has one.
+ */
+async function pageOf(
+  partition: EnginePartition,
+  scan: NodeScan,
+  isShown: (version: Version) => boolean,
+): Promise<NodeScanAnswer> {
   const { from, to, level, session } = scan;
   const limit = Math.max(1, Math.min(scan.limit, MAX_PAGE_DOCUMENTS));
   const maxBytes = Math.min(scan.maxBytes, MAX_PAGE_BYTES);
   const versions: Version[] = [];
   let { after } = scan;
   let bytes = 0;
+  let position: Position | undefined;
   for (;;) {
     const piece = Math.min(limit - versions.length, PIECE);
     const options = { from, to, limit: piece, ...(after && { after }) };
@@ -198,10 +234,13 @@ async function pageOf(partition: EnginePartition, scan: NodeScan): Promise<NodeS
     );
     if (answer.outcome === 'refused') {
       // What was found so far is good; why there is no more now, the next page is told.
-      return versions.length === 0 ? answer : pageWith(versions, partition);
+      return versions.length === 0 || position === undefined
+        ? answer
+        : { outcome: 'done', versions, hasMore: true, position };
     }
-    const { position } = answer;
+    ({ position } = answer);
     for (const [at, version] of answer.versions.entries()) {
+      if (!isShown(version)) continue;
       bytes += version.body?.length ?? 0;
       if (bytes > maxBytes && versions.length > 0)
         return { outcome: 'done', versions, hasMore: true, position };
@@ -210,11 +249,7 @@ async function pageOf(partition: EnginePartition, scan: NodeScan): Promise<NodeS
     }
     const hasMore = answer.versions.length === piece;
     if (!hasMore || versions.length >= limit) return { outcome: 'done', versions, hasMore, position };
-    const last = versions.at(-1)!;
+    const last = answer.versions.at(-1)!;
     after = { epk: last.epk, id: last.id };
   }
-}
-
-function pageWith(versions: readonly Version[], partition: EnginePartition): NodeScanAnswer {
-  return { outcome: 'done', versions, hasMore: true, position: partition.core!.committed };
 }

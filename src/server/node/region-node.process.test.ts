@@ -14,7 +14,7 @@ import {
   type NodeWriteAnswer,
 } from '../../client/index.ts';
 import { diskOf, nodeJson, NodeStore } from '../../engine/index.ts';
-import { configurationFor, PROFILES } from '../../failover/index.ts';
+import { configurationFor, type FailoverState, PROFILES } from '../../failover/index.ts';
 import { type Address, type Connection, dial } from '../../transport/index.ts';
 import { freePort } from '../local/free-port.ts';
 import { RegionNode } from './region-node.ts';
@@ -64,6 +64,11 @@ class Cluster {
     this.#clients.delete(region);
     await node.close();
     await store.abandon();
+  }
+
+  /** Of one that does not run: as if its disk had been replaced. */
+  empty(region: Region): void {
+    rmSync(join(this.#directory, region), { recursive: true });
   }
 
   async stopNode(region: Region): Promise<void> {
@@ -166,6 +171,31 @@ describe('three nodes', () => {
     );
     expect(await cluster.get('west', 'after')).toBe(1);
     expect(await cluster.get('west', 'd-199')).toBe(199);
+  });
+
+  test('a region whose disk was emptied is not taken for one that has it all, however often it starts', async () => {
+    for (let at = 0; at < 50; at += 1) await cluster.putSomewhere(`d-${at}`, at);
+    await cluster.kill('east');
+    cluster.empty('east');
+    await cluster.kill('west');
+    await cluster.kill('north');
+    for (let life = 0; life < 4; life += 1) {
+      await cluster.startNode('east');
+      const { agents } = cluster.node('east');
+      await vi.waitFor(() => expect(agents.agentOf(PARTITION_SET)!.state).toBeDefined(), { timeout: 10_000 });
+      await cluster.kill('east');
+    }
+    await cluster.startNode('east');
+    const state = (): FailoverState | undefined => cluster.node('east').agents.agentOf(PARTITION_SET)!.state;
+    await vi.waitFor(() => expect(state()).toMatchObject({ phase: 'Ungraceful', writer: null }), {
+      timeout: 20_000,
+    });
+    expect(state()!.regions['east']).toMatchObject({ building: true });
+    await cluster.startNode('west');
+    await cluster.startNode('north');
+    await cluster.putSomewhere('after', 1);
+    await vi.waitFor(async () => expect(await cluster.get('east', 'after')).toBe(1), { timeout: 20_000 });
+    for (let at = 0; at < 50; at += 1) expect(await cluster.get('east', `d-${at}`)).toBe(at);
   });
 
   test('a planned stop moves the writes away first and loses nothing', async () => {

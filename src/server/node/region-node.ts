@@ -13,6 +13,7 @@ import {
   decodeWriteAnswer,
   encodeWrite,
   METHODS,
+  type NodeLook,
   type NodeWriteAnswer,
 } from '../../client/index.ts';
 import {
@@ -65,6 +66,8 @@ export interface PartitionSetOptions {
   /** Of effective partition keys; what lies elsewhere is refused. */
   readonly range?: EpkRange;
   readonly trim?: TrimPolicy;
+  /** Its first heartbeat comes within this: an interval, so that those of many do not come at once. */
+  readonly spreadMs?: number;
 }
 
 export interface RegionNodeOptions {
@@ -89,7 +92,10 @@ export interface RegionNodeOptions {
   readonly tokens?: () => RpcTokens;
   readonly tls?: () => RpcTls | undefined;
   readonly limits?: Partial<ConnectionLimits>;
+  /** Undefined: not known yet. */
   readonly map?: () => ClusterMap | undefined;
+  /** Looks at the account's catalogue now; resolves with the version that this node knows then. */
+  readonly look?: (look: NodeLook) => Promise<number>;
   readonly logger?: Logger;
   readonly metrics?: Registry;
   readonly onEvent?: (partitionSet: string, event: PartitionEvent) => void;
@@ -165,10 +171,13 @@ export class RegionNode {
       },
     });
     this.#requests = new ClientRequests({
+      region,
       host,
       find: (partitionSet) => this.#partitions.get(partitionSet),
       stateOf: (partitionSet) => this.agents.agentOf(partitionSet)?.state,
-      map: () => options.map?.(),
+      mayWrite: (partitionSet) => this.agents.agentOf(partitionSet)?.mayWrite() ?? false,
+      map: options.map,
+      look: options.look,
       onEnd: (kind, end, ms) => metrics?.onRequest(kind, end, ms),
       stopping: this.#stopping.signal,
     });
@@ -226,8 +235,18 @@ export class RegionNode {
     return this.#peers.standings;
   }
 
+  /** Of the acceptors: the account's catalogue is on it too. */
+  get cluster(): Cluster {
+    return this.#cluster;
+  }
+
   get acceptors(): readonly AcceptorStatus[] {
     return this.#cluster.acceptors;
+  }
+
+  /** Certificates that were read again, for callers from now on; links take what `tls` says when they are made. */
+  set tls(tls: RpcTls) {
+    this.#listener.tls = tls;
   }
 
   /** Callers that are connected now, by what they are. */
@@ -237,13 +256,14 @@ export class RegionNode {
     return { node, client: this.#listener.connections.size - node };
   }
 
-  /** Brings a copy of a partition-set to life: its data, then its agent. */
+  /** Brings a copy of a partition-set to life: its data, then its agent. When that fails nothing is left of the attempt. */
   async add({
     partitionSet,
     configuration,
     settings,
     range,
     trim,
+    spreadMs,
   }: PartitionSetOptions): Promise<EnginePartition> {
     const partition = this.engine.open({
       partitionSet,
@@ -258,8 +278,44 @@ export class RegionNode {
     });
     this.#partitions.set(partitionSet, { partition, range });
     const driver = new LevelFollower(partition, () => this.agents.agentOf(partitionSet)?.state);
-    await this.agents.add({ partitionSet, driver, configuration });
+    try {
+      await this.#distrust(partition);
+      await this.agents.add({
+        partitionSet,
+        driver,
+        configuration,
+        ...(spreadMs !== undefined && { spreadMs }),
+      });
+    } catch (error) {
+      this.#partitions.delete(partitionSet);
+      this.engine.release(partitionSet);
+      throw error;
+    }
+    // Too late: nobody would end it.
+    if (this.#stopping.signal.aborted) this.agents.remove(partitionSet);
     return partition;
+  }
+
+  /** A disk that is not the one which this region last reported from: nothing on it counts before it was built anew. */
+  async #distrust(partition: EnginePartition): Promise<void> {
+    const { partitionSet } = partition;
+    const state = await this.readState(partitionSet);
+    const reported = state?.regions[this.#options.region]?.incarnation ?? 0;
+    if (!(await partition.isOutlived(reported))) return;
+    this.#options.logger?.warn(
+      { partitionSet, code: 'DATA_LOST' },
+      'The data here are not those that this region reported last: they are fetched anew from the write region.',
+    );
+  }
+
+  /**
+   * Gives a copy of a partition-set up, for good: its agent ends without moving the writes, whoever waits is answered, and its data
+   * are gone from the disk when it resolves. It need not have been added.
+   */
+  async remove(partitionSet: string): Promise<void> {
+    this.#partitions.delete(partitionSet);
+    this.agents.remove(partitionSet);
+    await this.engine.remove(partitionSet);
   }
 
   /** A partition-set's failover state as the acceptors have it now; undefined: they have none. */
