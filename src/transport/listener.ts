@@ -5,7 +5,12 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import {
+  createServer as createTlsServer,
+  type SecureContextOptions,
+  type Server as TlsServer,
+  type TLSSocket,
+} from 'node:tls';
 import type { Host } from '../protocol/index.ts';
 import { Connection, type ConnectionHandlers, leave } from './connection.ts';
 import type { Address } from './dial.ts';
@@ -59,7 +64,7 @@ interface Seat {
 export class Listener {
   readonly #options: ListenOptions;
   readonly #limits: ConnectionLimits;
-  readonly #server: Server;
+  readonly #server: Server | TlsServer;
   /** All of them: also those before their handshake, or before their TLS session. */
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Set<Connection>();
@@ -77,12 +82,10 @@ export class Listener {
     this.#server.on('connection', (socket: Socket) => this.#admit(socket));
   }
 
-  #createTlsServer(tls: RpcTls): Server {
+  #createTlsServer(tls: RpcTls): TlsServer {
     const server = createTlsServer({
-      ...(tls.cert !== undefined && { cert: tls.cert }),
-      ...(tls.key !== undefined && { key: tls.key }),
-      ...(tls.ca !== undefined && { ca: tls.ca, requestCert: true, rejectUnauthorized: true }),
-      minVersion: 'TLSv1.3',
+      ...contextOf(tls),
+      ...(tls.ca !== undefined && { requestCert: true, rejectUnauthorized: true }),
       noDelay: true,
       handshakeTimeout: this.#limits.handshakeTimeoutMs,
     });
@@ -119,6 +122,14 @@ export class Listener {
   get address(): Address {
     const { port } = this.#server.address() as AddressInfo;
     return { host: this.#options.address.host, port };
+  }
+
+  /**
+   * Certificates that were read again, for connections from now on; those that are open stay. Throws when they are no pair,
+   * and keeps the old ones. Whether callers must show one does not change.
+   */
+  set tls(tls: RpcTls) {
+    if ('setSecureContext' in this.#server) this.#server.setSecureContext(contextOf(tls));
   }
 
   get connections(): ReadonlySet<Connection> {
@@ -231,6 +242,15 @@ export class Listener {
       socket.end();
     });
   }
+}
+
+function contextOf({ ca, cert, key }: RpcTls): SecureContextOptions {
+  return {
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(ca !== undefined && { ca }),
+    minVersion: 'TLSv1.3',
+  };
 }
 
 function callerOf({ role, cluster, node, region, incarnation, link, epoch }: Hello, socket: Socket): Caller {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { temporaryDirectory } from '../../test/caspaxos/directories.ts';
 import { dialTo, identity, listen, rpcErrorOf, until } from '../../test/transport/rpc-scene.ts';
@@ -53,6 +54,16 @@ function openssl(...args: readonly string[]): void {
   execFileSync('openssl', args, { stdio: 'ignore' });
 }
 
+function nameShownAt(port: number, { ca, cert, key }: Certificate): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, ca, cert, key }, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN));
+      socket.destroy();
+    });
+    socket.on('error', reject);
+  });
+}
+
 describe('mutual TLS', () => {
   test('connects two that hold certificates of one authority, and shows whose they are', async (context) => {
     const authority = new Authority(context);
@@ -103,6 +114,22 @@ describe('mutual TLS', () => {
     const error = await rpcErrorOf(dialTo(scene, {}, { tls: authority.issue('n1') }));
     expect(error).toMatchObject({ code: 'UNREACHABLE' });
     expect(scene.accepted).toEqual([]);
+  });
+
+  test('shows new certificates to who comes from then on, and keeps who is there', async (context) => {
+    const authority = new Authority(context);
+    const scene = await listen({ onRequest: (_, payload) => payload }, { tls: authority.issue('server') });
+    const tls = authority.issue('n1');
+    const client = await dialTo(scene, {}, { tls });
+    const { port } = scene.listener.address;
+    expect(await nameShownAt(port, tls)).toBe('server');
+    const later = authority.issue('later');
+    expect(() => (scene.listener.tls = { ...later, key: tls.key })).toThrow();
+    expect(await nameShownAt(port, tls)).toBe('server');
+    scene.listener.tls = later;
+    expect(await nameShownAt(port, tls)).toBe('later');
+    expect((await dialTo(scene, {}, { tls })).isOpen).toBe(true);
+    expect(String(await client.call(1, Buffer.from('still'), { timeoutMs: 10_000 }))).toBe('still');
   });
 
   test('may be one-sided, with a token', async (context) => {

@@ -30,6 +30,13 @@ test('its directories are those that the units give to a process of that name', 
   for (const { name, data } of keepers) expect(data).toBe(`/var/lib/baton/${name}`);
 });
 
+test('every region has a door, and the keys of its clients are two of each kind, none of them in the file', () => {
+  const { gateways, regions, keys } = config;
+  expect(gateways.map(({ region }) => region)).toEqual(regions.map(({ name }) => name));
+  expect(Object.keys(keys)).toEqual(['primary', 'secondary', 'primaryReadOnly', 'secondaryReadOnly']);
+  for (const source of Object.values(keys)) expect(source).toHaveProperty('file');
+});
+
 test('it has certificates for everybody, and a token of its own for every kind of caller, none of them in the file', () => {
   expect(tlsFilesOf(config, 'west-1')).toMatchObject({ cert: expect.stringMatching(/certs\/west-1\.pem$/) });
   const { node, client, operator, acceptor } = config.tokens;

@@ -3,13 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { acceptorCommand } from '../../src/cli/acceptor.ts';
 import { certsCommand } from '../../src/cli/certs.ts';
 import { dnsCommand } from '../../src/cli/dns.ts';
+import { gatewayCommand } from '../../src/cli/gateway.ts';
 import { nodeCommand } from '../../src/cli/node.ts';
 import { operatorCommands } from '../../src/cli/operate/index.ts';
 import { deployed, documented } from './files.ts';
 
 const program = new Command('baton');
-for (const command of [acceptorCommand(), certsCommand(), dnsCommand(), nodeCommand(), ...operatorCommands()])
-  program.addCommand(command);
+const roles = [acceptorCommand(), certsCommand(), dnsCommand(), gatewayCommand(), nodeCommand()];
+for (const command of [...roles, ...operatorCommands()]) program.addCommand(command);
 
 /** Every command line with `baton` in a text: in code, and after other words on the same line. */
 function linesIn(text: string): string[] {
@@ -59,12 +60,15 @@ describe('the commands of the documentation and the units', () => {
     expect(lines.flatMap(complaintsAbout)).toEqual([]);
   });
 
-  test.each(['baton-node@.service', 'baton-acceptor@.service', 'baton-dns.service', 'prometheus/scrape.yml'])(
-    'exist, in deploy/%s',
-    (name) => {
-      const lines = linesIn(deployed(name));
-      expect(lines.length).toBeGreaterThan(0);
-      expect(lines.flatMap(complaintsAbout)).toEqual([]);
-    },
-  );
+  test.each([
+    'baton-node@.service',
+    'baton-acceptor@.service',
+    'baton-gateway@.service',
+    'baton-dns.service',
+    'prometheus/scrape.yml',
+  ])('exist, in deploy/%s', (name) => {
+    const lines = linesIn(deployed(name));
+    expect(lines.length).toBeGreaterThan(0);
+    expect(lines.flatMap(complaintsAbout)).toEqual([]);
+  });
 });

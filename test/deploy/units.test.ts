@@ -51,7 +51,12 @@ function settingsOf(unit: string): Readonly<Record<string, string>> {
 
 describe('the units of systemd', () => {
   test('are there for every role', () => {
-    expect(UNITS.toSorted()).toEqual(['baton-acceptor@.service', 'baton-dns.service', 'baton-node@.service']);
+    expect(UNITS.toSorted()).toEqual([
+      'baton-acceptor@.service',
+      'baton-dns.service',
+      'baton-gateway@.service',
+      'baton-node@.service',
+    ]);
   });
 
   test.for(UNITS)('%s is one that systemd understands', (unit, context) => {
@@ -97,7 +102,7 @@ describe('the units of systemd', () => {
       ProtectSystem: 'strict',
       ProtectHome: 'yes',
       PrivateTmp: 'yes',
-      CapabilityBoundingSet: unit.startsWith('baton-dns') ? 'CAP_NET_BIND_SERVICE' : '',
+      CapabilityBoundingSet: KEEPERS.includes(unit) ? '' : 'CAP_NET_BIND_SERVICE',
     });
     expect(Number(LimitNOFILE)).toBeGreaterThanOrEqual(16_384);
     expect(SystemCallFilter).toContain('@system-service');
@@ -119,6 +124,12 @@ describe('the units of systemd', () => {
     // A node takes half of it for the move, and a move of the slow profile may take a third of its lease.
     expect(withinMs / 2).toBeGreaterThanOrEqual(PROFILES.paper.leaseMs / 3);
     expect(Number(TimeoutStopSec) * 1000).toBeGreaterThanOrEqual(2 * withinMs);
+  });
+
+  test('a gateway has time to answer what was begun, before it is killed', () => {
+    const { ExecStart, TimeoutStopSec } = settingsOf('baton-gateway@.service');
+    const withinMs = Number(/--stop-within (\d+)/.exec(ExecStart!)![1]);
+    expect(Number(TimeoutStopSec) * 1000).toBeGreaterThan(withinMs);
   });
 
   test('the documentation names each', () => {

@@ -6,8 +6,13 @@
  * the limit ends its stream. A stop finishes what was begun, then closes.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server as HttpServer,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -28,10 +33,10 @@ export interface AcceptorServerOptions {
 
 export class AcceptorServer {
   readonly #acceptor: DiskAcceptor;
-  readonly #options: AcceptorServerOptions;
-  readonly #server: ReturnType<typeof createHttpServer>;
+  readonly #server: HttpServer | HttpsServer;
   readonly #streams = new Set<AcceptorStream>();
   readonly #metrics: ServiceMetrics;
+  #options: AcceptorServerOptions;
   #stopping = false;
 
   private constructor(acceptor: DiskAcceptor, options: AcceptorServerOptions) {
@@ -67,6 +72,20 @@ export class AcceptorServer {
     const { port } = this.#server.address() as AddressInfo;
     const host = isIP(this.#options.host) === 6 ? `[${this.#options.host}]` : this.#options.host;
     return `${this.#options.tls ? 'https' : 'http'}://${host}:${port}`;
+  }
+
+  /**
+   * A token and a certificate that were read again, for callers from now on; streams that are open stay. Throws when they are
+   * not good, and keeps the old ones.
+   */
+  renew({ token, tls }: Pick<AcceptorServerOptions, 'token' | 'tls'>): void {
+    const options = { ...this.#options, token, tls };
+    refuseToListenOpenly(options);
+    const isSecure = 'setSecureContext' in this.#server;
+    if (isSecure !== (tls !== undefined))
+      throw new CasPaxosError('LISTEN_REFUSED', 'Speaking TLS or not is decided when an acceptor starts.');
+    if (tls !== undefined && 'setSecureContext' in this.#server) this.#server.setSecureContext(tls);
+    this.#options = options;
   }
 
   /** Takes no new work, answers what was begun, and closes. The acceptor stays open: it is the caller's. */

@@ -2,7 +2,8 @@
 import { CONSISTENCY_LEVELS } from '../../failover/index.ts';
 import type { Address } from '../../transport/index.ts';
 import { type Draft, Once, type Steps } from './draft.ts';
-import { DEFAULT_PARTITION_SETS, TOKEN_NAMES } from './schema.ts';
+import { DEFAULT_PARTITION_SETS, KEY_NAMES, TOKEN_NAMES } from './schema.ts';
+import { quoted } from './problems.ts';
 import { formatAddress, isLoopback, isWildcard, LONGEST_NAME, readAcceptorUrl } from './values.ts';
 
 export function checkDraft(draft: Draft): void {
@@ -10,11 +11,18 @@ export function checkDraft(draft: Draft): void {
   checkColumns(draft);
   checkNodes(draft);
   checkAcceptors(draft);
+  checkGateways(draft);
   checkListeners(draft);
   checkAccount(draft);
   checkProfile(draft);
   checkContainers(draft);
-  checkTokens(draft);
+  checkSecrets(draft, 'tokens', TOKEN_NAMES, 'token');
+  checkSecrets(draft, 'keys', KEY_NAMES, 'key');
+  if (draft.has('tokens', 'viewer') && !draft.has('tokens', 'operator') && !draft.has('tls'))
+    draft.warn(
+      ['tokens', 'viewer'],
+      'Without a token for operators this cluster can be looked at, and nobody can act.',
+    );
 }
 
 function checkNames(draft: Draft): void {
@@ -29,6 +37,10 @@ function checkNames(draft: Draft): void {
   for (const acceptor of draft.items('acceptors')) {
     see(processes, acceptor);
     see(places, acceptor);
+  }
+  for (const gateway of draft.items('gateways')) {
+    see(processes, gateway);
+    see(places, gateway);
   }
   for (const container of draft.items('containers')) see(containers, container);
 }
@@ -48,18 +60,32 @@ function checkColumns(draft: Draft): void {
 }
 
 function checkNodes(draft: Draft): void {
-  for (const region of draft.items('regions')) {
-    for (const node of draft.items(...region, 'nodes')) {
-      const listen = draft.address(...node, 'listen');
-      const address = draft.address(...node, 'address');
-      if (address !== undefined && isWildcard(address.host))
-        draft.complain([...node, 'address'], 'Nobody can dial an address that means all addresses.');
-      if (listen !== undefined && isWildcard(listen.host) && !draft.has(...node, 'address'))
-        draft.complain(
-          [...node, 'listen'],
-          'A node that listens on all addresses needs `address`: where others reach it.',
-        );
-    }
+  for (const region of draft.items('regions'))
+    for (const node of draft.items(...region, 'nodes')) checkDialled(draft, node, 'node');
+}
+
+function checkDialled(draft: Draft, steps: Steps, what: string): void {
+  const listen = draft.address(...steps, 'listen');
+  const address = draft.address(...steps, 'address');
+  if (address !== undefined && isWildcard(address.host))
+    draft.complain([...steps, 'address'], 'Nobody can dial an address that means all addresses.');
+  if (listen !== undefined && isWildcard(listen.host) && !draft.has(...steps, 'address'))
+    draft.complain(
+      [...steps, 'listen'],
+      `A ${what} that listens on all addresses needs \`address\`: where others reach it.`,
+    );
+}
+
+function checkGateways(draft: Draft): void {
+  const regions = draft.items('regions').map((region) => draft.text(...region, 'name'));
+  for (const gateway of draft.items('gateways')) {
+    checkDialled(draft, gateway, 'gateway');
+    const region = draft.text(...gateway, 'region');
+    if (region === undefined || regions.includes(region)) continue;
+    draft.complain(
+      [...gateway, 'region'],
+      `There is no region ${quoted(region)} in this file; it has ${regions.join(', ')}.`,
+    );
   }
 }
 
@@ -130,7 +156,7 @@ function checkListeners(draft: Draft): void {
   checkReached(draft);
 }
 
-/** Two nodes that others reach at one address. */
+/** Two that others reach at one address. Doors of one region may share one: something before them shares out the callers. */
 function checkReached(draft: Draft): void {
   const reached = new Once(draft, 'address');
   for (const region of draft.items('regions'))
@@ -138,6 +164,14 @@ function checkReached(draft: Draft): void {
       const address = draft.address(...node, 'address');
       if (address !== undefined) reached.see(placeOf(address), [...node, 'address']);
     }
+  const doors = new Map<string, string>();
+  for (const gateway of draft.items('gateways')) {
+    const address = draft.address(...gateway, 'address');
+    if (address === undefined) continue;
+    const [place, region] = [placeOf(address), draft.text(...gateway, 'region') ?? ''];
+    if (doors.get(place) !== region) reached.see(place, [...gateway, 'address']);
+    doors.set(place, region);
+  }
 }
 
 function listenersOf(draft: Draft): ListenerPart[] {
@@ -155,9 +189,21 @@ function listenersOf(draft: Draft): ListenerPart[] {
       if (http !== undefined) parts.push({ steps: [...node, 'http'], listen: http, host: host ?? http.host });
     }
   for (const acceptor of draft.items('acceptors')) parts.push(...acceptorListener(draft, acceptor));
+  for (const gateway of draft.items('gateways')) parts.push(...gatewayListeners(draft, gateway));
   const dns = draft.address('dns', 'listen');
   if (dns !== undefined) parts.push({ steps: ['dns', 'listen'], listen: dns, host: dns.host });
   return parts;
+}
+
+function gatewayListeners(draft: Draft, gateway: Steps): ListenerPart[] {
+  const listen = draft.address(...gateway, 'listen');
+  const http = draft.address(...gateway, 'http');
+  // Where clients reach it may be another machine, in front of it.
+  const host = listen && isWildcard(listen.host) ? draft.address(...gateway, 'address')?.host : listen?.host;
+  return [
+    ...(listen ? [{ steps: [...gateway, 'listen'], listen, host: host ?? listen.host }] : []),
+    ...(http ? [{ steps: [...gateway, 'http'], listen: http, host: host ?? http.host }] : []),
+  ];
 }
 
 function acceptorListener(draft: Draft, acceptor: Steps): ListenerPart[] {
@@ -226,13 +272,13 @@ function checkContainers(draft: Draft): void {
   }
 }
 
-function checkTokens(draft: Draft): void {
-  for (const name of TOKEN_NAMES) {
-    const steps = ['tokens', name];
+function checkSecrets(draft: Draft, part: string, names: readonly string[], what: string): void {
+  for (const name of names) {
+    const steps = [part, name];
     if (!draft.has(...steps) || draft.text(...steps) !== undefined || draft.number(...steps) !== undefined)
       continue;
     const ways = ['file', 'env'].filter((way) => draft.has(...steps, way));
-    if (ways.length !== 1) draft.complain(steps, 'Write the token as {file: PATH} or as {env: NAME}.');
+    if (ways.length !== 1) draft.complain(steps, `Write the ${what} as {file: PATH} or as {env: NAME}.`);
   }
 }
 

@@ -8,11 +8,11 @@ import {
   type ClusterFile,
   DEFAULT_PARTITION_SETS,
   DEFAULT_ZONE,
+  KEY_NAMES,
   type LOG_LEVELS,
   TOKEN_NAMES,
-  type TokenName,
 } from './schema.ts';
-import { Secret, type TokenSource, type TokenSources } from './secrets.ts';
+import { type KeySources, Secret, type TokenSource, type TokenSources } from './secrets.ts';
 import { readAcceptorUrl, readAddress } from './values.ts';
 
 export interface NodeConfig {
@@ -34,6 +34,17 @@ export interface AcceptorConfig {
   readonly url: string;
   /** For one that `baton acceptor` starts. */
   readonly serve?: { readonly listen: Address; readonly data: string; readonly secure: boolean };
+}
+
+export interface GatewayConfig {
+  readonly name: string;
+  /** None: the global endpoint. */
+  readonly region?: string;
+  readonly listen: Address;
+  /** Where clients reach it. */
+  readonly address: Address;
+  /** Health and metrics. */
+  readonly http?: Address;
 }
 
 export interface ContainerConfig {
@@ -76,9 +87,12 @@ export interface ClusterConfig {
   readonly regions: readonly RegionConfig[];
   readonly acceptors: readonly AcceptorConfig[];
   readonly containers: readonly ContainerConfig[];
+  readonly gateways: readonly GatewayConfig[];
   readonly dns?: { readonly listen: Address; readonly zone: string };
   readonly tls?: TlsFiles;
   readonly tokens: TokenSources;
+  /** What HTTP clients sign with. */
+  readonly keys: KeySources;
   readonly limits: LimitsConfig;
   readonly log: { readonly level: LogLevel };
   /** Allowed, and probably not meant. */
@@ -131,9 +145,11 @@ export function buildConfig(file: ClusterFile, { path, warnings, positionOf }: B
       partitionKey: typeof partitionKey === 'string' ? [partitionKey] : partitionKey,
       partitionSets,
     })),
+    gateways: (file.gateways ?? []).map(buildGateway),
     ...(dns && { dns: { listen: addressIn(dns.listen), zone: dns.zone ?? DEFAULT_ZONE } }),
     ...(tls && { tls: { ca: at(tls.ca), cert: at(tls.cert), key: at(tls.key) } }),
-    tokens: buildTokens(file.tokens ?? {}, at, positionOf),
+    tokens: sourcesOf(TOKEN_NAMES, file.tokens ?? {}, at, (name) => positionOf(['tokens', name])),
+    keys: sourcesOf(KEY_NAMES, file.keys ?? {}, at, (name) => positionOf(['keys', name])),
     limits: { ...DEFAULT_LIMITS, ...withoutUndefined(file.limits ?? {}) },
     log: { level: file.log?.level ?? 'info' },
     warnings,
@@ -172,15 +188,34 @@ function buildAcceptor(
   return { name, url: read.value.url, ...(serve && { serve }) };
 }
 
-function buildTokens(
-  tokens: NonNullable<ClusterFile['tokens']>,
+function buildGateway({
+  name,
+  region,
+  listen,
+  address,
+  http,
+}: NonNullable<ClusterFile['gateways']>[number]): GatewayConfig {
+  return {
+    name,
+    ...(region !== undefined && { region }),
+    listen: addressIn(listen),
+    address: addressIn(address ?? listen),
+    ...(http !== undefined && { http: addressIn(http) }),
+  };
+}
+
+type Written = string | { readonly file?: string | undefined; readonly env?: string | undefined };
+
+function sourcesOf<Name extends string>(
+  names: readonly Name[],
+  written: Readonly<Partial<Record<Name, Written | undefined>>>,
   at: (path: string) => string,
-  positionOf: BuildContext['positionOf'],
-): TokenSources {
-  const sources: Partial<Record<TokenName, TokenSource>> = {};
-  for (const name of TOKEN_NAMES) {
-    const given = tokens[name];
-    const position = { at: positionOf(['tokens', name]) };
+  positionOf: (name: Name) => Position,
+): Readonly<Partial<Record<Name, TokenSource>>> {
+  const sources: Partial<Record<Name, TokenSource>> = {};
+  for (const name of names) {
+    const given = written[name];
+    const position = { at: positionOf(name) };
     if (typeof given === 'string') sources[name] = { ...position, kind: 'text', secret: new Secret(given) };
     else if (given?.file !== undefined) sources[name] = { ...position, kind: 'file', file: at(given.file) };
     else if (given?.env !== undefined) sources[name] = { ...position, kind: 'env', env: given.env };

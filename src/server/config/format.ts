@@ -1,8 +1,8 @@
 /** A configuration as a file for people: in the order of the documentation, with what each part means. Read back, it is the same. */
 import { dirname, isAbsolute, relative } from 'node:path';
 import type { Address } from '../../transport/index.ts';
-import type { AcceptorConfig, ClusterConfig, NodeConfig } from './cluster-config.ts';
-import { fieldAt, TOKEN_NAMES } from './schema.ts';
+import type { AcceptorConfig, ClusterConfig, GatewayConfig, NodeConfig } from './cluster-config.ts';
+import { fieldAt, KEY_NAMES, TOKEN_NAMES } from './schema.ts';
 import type { TokenSource } from './secrets.ts';
 import { formatAddress, readAcceptorUrl, REDACTED } from './values.ts';
 
@@ -18,8 +18,11 @@ export function formatClusterFile(
   { withSecrets = false }: FormatOptions = {},
 ): string {
   const at = (path: string): string => relativeTo(dirname(config.path), path);
-  const { account, profile, dns, tls, tokens, limits } = config;
-  const own = TOKEN_NAMES.map((name) => [name, tokenText(tokens[name], at, withSecrets)] as const);
+  const { account, profile, gateways, dns, tls, tokens, keys, limits } = config;
+  const secrets = (
+    sources: Readonly<Record<string, TokenSource | undefined>>,
+    names: readonly string[],
+  ): Pairs => names.map((name) => [name, secretText(sources[name], at, withSecrets)] as const);
   const parts = [
     part('cluster', scalar(config.cluster)),
     block('account', accountPairs(account)),
@@ -33,6 +36,8 @@ export function formatClusterFile(
       'containers',
       config.containers.map((container) => `\n  - ${flow(containerPairs(container))}`).join(''),
     ),
+    gateways.length > 0 &&
+      part('gateways', gateways.map((gateway) => `\n  - ${flow(gatewayPairs(gateway))}`).join('')),
     dns &&
       block('dns', [
         ['listen', address(dns.listen)],
@@ -44,7 +49,8 @@ export function formatClusterFile(
         ['cert', scalar(at(tls.cert))],
         ['key', scalar(at(tls.key))],
       ]),
-    own.some(([, value]) => value !== undefined) && block('tokens', own),
+    Object.keys(tokens).length > 0 && block('tokens', secrets(tokens, TOKEN_NAMES)),
+    Object.keys(keys).length > 0 && block('keys', secrets(keys, KEY_NAMES)),
     block('limits', numbers(limits)),
     block('log', [['level', config.log.level]]),
   ];
@@ -91,6 +97,17 @@ function nodePairs(node: NodeConfig, at: (path: string) => string): Pairs {
   ];
 }
 
+function gatewayPairs({ name, region, listen, address: reached, http }: GatewayConfig): Pairs {
+  const [at, from] = [address(listen), address(reached)];
+  return [
+    ['name', scalar(name)],
+    ['region', region === undefined ? undefined : scalar(region)],
+    ['listen', at],
+    ['address', from === at ? undefined : from],
+    ['http', http && address(http)],
+  ];
+}
+
 function acceptorPairs({ name, url, serve }: AcceptorConfig, at: (path: string) => string): Pairs {
   const path = /^lmdb:(.*)$/s.exec(url)?.[1];
   return [
@@ -120,7 +137,7 @@ function containerPairs({ name, partitionKey, partitionSets }: ClusterConfig['co
   ];
 }
 
-function tokenText(
+function secretText(
   source: TokenSource | undefined,
   at: (path: string) => string,
   withSecrets: boolean,

@@ -33,7 +33,7 @@ function takenOrRefused(contents: string | Uint8Array): ClusterConfig | undefine
 }
 
 const KEYS =
-  'cluster account profile regions nodes name listen acceptors url data tokens node file env tls dns zone limits log containers partitionKey staleness leaseMs __proto__ hasOwnProperty'.split(
+  'cluster account profile regions nodes name listen acceptors url data tokens node file env keys primary gateways region tls dns zone limits log containers partitionKey staleness leaseMs __proto__ hasOwnProperty'.split(
     ' ',
   );
 const MARKS = [
@@ -97,12 +97,25 @@ const goodFile = fc
     sets: some(fc.integer({ min: 1, max: 200 })),
     data: some(path),
     lmdb: path,
-    tokens: fc.record({ node: some(secret), client: some(secret), operator: some(secret), acceptor: secret }),
+    tokens: fc.record({
+      node: some(secret),
+      client: some(secret),
+      operator: some(secret),
+      viewer: some(secret),
+      acceptor: secret,
+    }),
     limits: some(
       fc.record({ logMs: some(fc.nat(1e6)), logHardBytes: some(fc.integer({ min: 2 ** 20, max: 2 ** 35 })) }),
     ),
     log: some(fc.record({ level: some(fc.constantFrom('debug', 'silent')) })),
     zone: some(fc.constantFrom('baton.local', 'a', '1.2')),
+    doors: fc.array(fc.record({ region: some(fc.constant('r0')), http: fc.boolean() }), { maxLength: 2 }),
+    keys: some(
+      fc.record({
+        primary: fc.constant(Buffer.alloc(40, 7).toString('base64')),
+        secondaryReadOnly: some(fc.record({ file: path })),
+      }),
+    ),
   })
   .map((parts) => {
     const { names, regions, columns, host, level, data } = parts;
@@ -132,9 +145,18 @@ const goodFile = fc
         { name: names[11], url: `lmdb:${parts.lmdb}` },
       ],
       containers: [{ name: 'items', partitionKey: parts.key, partitionSets: parts.sets }, { name: names[8] }],
+      ...(parts.doors.length > 0 && {
+        gateways: parts.doors.map(({ region, http }, index) => ({
+          name: `door${index}-of-${names[8]}`,
+          region,
+          listen: at(),
+          ...(http && { http: at(), address: `doors.example:${4000 + index}` }),
+        })),
+      }),
       dns: parts.zone === undefined ? undefined : { listen: at(), zone: parts.zone },
       tls: { ca: './ca.pem', cert: './{name}.pem', key: './{name}.key' },
       tokens: parts.tokens,
+      keys: parts.keys,
       limits: parts.limits,
       log: parts.log,
     };

@@ -4,6 +4,7 @@ export {
   type AccountConfig,
   type ClusterConfig,
   type ContainerConfig,
+  type GatewayConfig,
   type LimitsConfig,
   type LogLevel,
   type NodeConfig,
@@ -16,7 +17,9 @@ export { formatClusterFile, type FormatOptions } from './format.ts';
 export {
   acceptorOf,
   columnOf,
+  endpointOf,
   failoverConfigurationOf,
+  gatewayOf,
   nodeOf,
   nodesOf,
   type PartitionSetPlace,
@@ -28,7 +31,16 @@ export {
 } from './layout.ts';
 export { CONFIG_ERRORS, ConfigError, type ConfigErrorCode, formatProblem, type Problem } from './problems.ts';
 export { parseClusterFile, type ParseOptions, readClusterFile } from './read.ts';
-export { type Change, diffForReload, type ReloadDiff } from './reload.ts';
-export { type Field, FIELDS, type TokenName } from './schema.ts';
-export { resolveSecrets, Secret, type SecretPlaces, type Tokens, type TokenSources } from './secrets.ts';
+export { type Change, diffForReload, type ReloadDiff, startingAgainFor } from './reload.ts';
+export { type Field, FIELDS, KEY_NAMES, type KeyName, type TokenName } from './schema.ts';
+export {
+  type Keys,
+  type KeySources,
+  resolveKeys,
+  resolveSecrets,
+  Secret,
+  type SecretPlaces,
+  type Tokens,
+  type TokenSources,
+} from './secrets.ts';
 export { formatAddress, isLoopback } from './values.ts';

@@ -8,10 +8,12 @@ import { digitsFor } from './checks.ts';
 import {
   type AcceptorConfig,
   type ClusterConfig,
+  type GatewayConfig,
   type NodeConfig,
   type TlsFiles,
   timingsOf,
 } from './cluster-config.ts';
+import { formatAddress } from './values.ts';
 
 export interface PlacedNode extends NodeConfig {
   readonly region: string;
@@ -42,6 +44,15 @@ export function nodeOf(config: ClusterConfig, name: string): PlacedNode | undefi
 
 export function acceptorOf({ acceptors }: ClusterConfig, name: string): AcceptorConfig | undefined {
   return acceptors.find((acceptor) => acceptor.name === name);
+}
+
+export function gatewayOf({ gateways }: ClusterConfig, name: string): GatewayConfig | undefined {
+  return gateways.find((gateway) => gateway.name === name);
+}
+
+/** Where HTTP clients find it, spelled the same wherever it stands: with a slash at the end. */
+export function endpointOf({ tls }: ClusterConfig, { address }: GatewayConfig): string {
+  return `${tls ? 'https' : 'http'}://${formatAddress(address)}/`;
 }
 
 export function columnOf(config: ClusterConfig, name: string): number | undefined {
@@ -86,7 +97,7 @@ export function failoverConfigurationOf(config: ClusterConfig): Configuration {
   );
 }
 
-/** The certificate files of one node or acceptor. */
+/** The certificate files of one node, acceptor or gateway. */
 export function tlsFilesOf({ tls }: ClusterConfig, name: string): TlsFiles | undefined {
   if (tls === undefined) return undefined;
   const of = (path: string): string => path.replaceAll('{name}', name);

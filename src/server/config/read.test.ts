@@ -138,7 +138,7 @@ describe('a bad file is refused with line, field and a sentence:', () => {
     [
       'far from any field',
       changed('profile: fast', 'colour: red'),
-      '5:1 colour: There is no field "colour" here. There are: cluster, account, profile, regions, acceptors, containers, dns, tls, tokens, limits, log.',
+      '5:1 colour: There is no field "colour" here. There are: cluster, account, profile, regions, acceptors, containers, gateways, dns, tls, tokens, keys, limits, log.',
     ],
     [
       'missing field',
@@ -444,6 +444,11 @@ test.each<[what: string, text: string, sentence: string]>([
     'an acceptor in the clear',
     acceptorLine('{ name: a3, url: "http://10.0.0.1:1" }'),
     'What goes to this acceptor, the token too, can be read on the way; use https.',
+  ],
+  [
+    'a token for viewers alone',
+    `${GOOD}tokens: { viewer: lookerlooker }\n`,
+    'Without a token for operators this cluster can be looked at, and nobody can act.',
   ],
 ])('a warning is given for %s', (_, text, sentence) => {
   expect(parse(text).warnings.map((warning) => warning.sentence)).toEqual([sentence]);

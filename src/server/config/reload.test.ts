@@ -39,6 +39,12 @@ test.each<[from: string, to: string, how: 'live' | 'restart' | 'refused', senten
   ['hunter2hunter2', 'hunter3hunter3', 'live', 'tokens.node changes; it holds at once.'],
   ['{ file: client }', '{ file: other }', 'live', 'tokens.client changes; it holds at once.'],
   [', operator: { env: OPERATOR }', '', 'live', 'tokens.operator changes; it holds at once.'],
+  [
+    '{ env: OPERATOR }',
+    '{ env: OPERATOR }, viewer: lookerlooker',
+    'live',
+    'tokens.viewer changes; it holds at once.',
+  ],
   ['c.pem', 'd.pem', 'restart', 'tls.cert changes from /etc/c.pem to /etc/d.pem; it needs a restart.'],
   [
     'listen: 127.0.0.1:4102',

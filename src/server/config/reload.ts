@@ -3,7 +3,7 @@
  * SIGHUP; some need a restart; some the file cannot bring about, because the registers hold them or the data lies by them.
  */
 import type { ClusterConfig } from './cluster-config.ts';
-import { fieldAt, type Reload, TOKEN_NAMES } from './schema.ts';
+import { fieldAt, KEY_NAMES, type Reload, TOKEN_NAMES } from './schema.ts';
 import type { TokenSource } from './secrets.ts';
 import { formatAddress } from './values.ts';
 
@@ -21,7 +21,7 @@ export interface ReloadDiff {
   readonly refused: readonly Change[];
 }
 
-/** Token files and certificates may have new contents under the same names: a reload reads those again in any case. */
+/** Files of tokens, keys and certificates may have new contents under the same names: a reload reads those again in any case. */
 export function diffForReload(before: ClusterConfig, after: ClusterConfig): ReloadDiff {
   const diff = { live: [] as Change[], restart: [] as Change[], refused: [] as Change[] };
   const [old, now] = [valuesOf(before), valuesOf(after)];
@@ -32,11 +32,28 @@ export function diffForReload(before: ClusterConfig, after: ClusterConfig): Relo
     const change = { field, sentence: `${words(field, from, to)}${HOW[reload](field)}` };
     diff[LISTS[reload]].push(change);
   }
-  for (const name of TOKEN_NAMES) {
-    if (sameSource(before.tokens[name], after.tokens[name])) continue;
-    diff.live.push({ field: `tokens.${name}`, sentence: `tokens.${name} changes; it holds at once.` });
-  }
+  const compare = (field: string, from: TokenSource | undefined, to: TokenSource | undefined): void => {
+    if (!sameSource(from, to)) diff.live.push({ field, sentence: `${field} changes; it holds at once.` });
+  };
+  for (const name of TOKEN_NAMES) compare(`tokens.${name}`, before.tokens[name], after.tokens[name]);
+  for (const name of KEY_NAMES) compare(`keys.${name}`, before.keys[name], after.keys[name]);
   return diff;
+}
+
+/** For a process that reads some of the fields which a file may change at once only when it starts. */
+export function startingAgainFor(
+  fields: ReadonlySet<string>,
+  { live, restart, refused }: ReloadDiff,
+  who: string,
+): ReloadDiff {
+  const later = live
+    .filter(({ field }) => fields.has(field))
+    .map(({ field }) => ({ field, sentence: `${field} changes; this ${who} needs a restart for it.` }));
+  return {
+    live: live.filter(({ field }) => !fields.has(field)),
+    restart: [...restart, ...later],
+    refused,
+  };
 }
 
 const LISTS: Readonly<Record<Reload, keyof ReloadDiff>> = {
@@ -65,7 +82,7 @@ function words(field: string, from: Value | undefined, to: Value | undefined): s
   return `${field} changes from ${from.text} to ${to.text}`;
 }
 
-/** Everything but tokens, each with the path that people know it by. */
+/** Everything but tokens and keys, each with the path that people know it by. */
 function valuesOf(config: ClusterConfig): Map<string, Value> {
   const values = new Map<string, Value>();
   const put = (field: string, pattern: string, value: unknown): void => {
@@ -90,6 +107,7 @@ function valuesOf(config: ClusterConfig): Map<string, Value> {
     put(`acceptors.${name}.url`, 'acceptors[].url', url);
     if (serve) putAll(`acceptors.${name}`, 'acceptors[]', { listen: serve.listen, data: serve.data });
   }
+  for (const { name, ...fields } of config.gateways) putAll(`gateways.${name}`, 'gateways[]', fields);
   for (const { name, ...fields } of config.containers) putAll(`containers.${name}`, 'containers[]', fields);
   for (const part of ['dns', 'tls', 'limits', 'log'] as const) putAll(part, part, config[part] ?? {});
   return values;

@@ -6,86 +6,36 @@
 import * as z from 'zod/mini';
 import { CONSISTENCY_LEVELS } from '../../failover/index.ts';
 import {
-  wrongAddress,
-  wrongKeyPath,
-  wrongName,
-  wrongPath,
-  wrongToken,
-  wrongUrl,
-  wrongVariable,
-  wrongZone,
-} from './values.ts';
-import { quoted } from './problems.ts';
+  address,
+  type Field,
+  fieldsBelow,
+  filePath,
+  list,
+  name,
+  note,
+  text,
+  whole,
+  wholeSeconds,
+  YEAR_MS,
+} from './fields.ts';
+import { wrongKey, wrongKeyPath, wrongToken, wrongUrl, wrongVariable, wrongZone } from './values.ts';
 
-/** How a change comes into force: on SIGHUP, on a restart, by a command (the registers hold it), or not in this cluster. */
-export type Reload = 'live' | 'restart' | 'command' | 'never';
-
-export interface FieldNote {
-  readonly type: string;
-  readonly meaning: string;
-  /** What holds without it, in words; a field that has none must be there, unless it is optional. */
-  readonly without?: string;
-  readonly reload: Reload;
-}
-
-const notes = z.registry<FieldNote>();
+export type { Field, FieldNote, Reload } from './fields.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export const TOKEN_NAMES = ['node', 'client', 'operator', 'acceptor'] as const;
+export const TOKEN_NAMES = ['node', 'client', 'operator', 'viewer', 'acceptor'] as const;
 export type TokenName = (typeof TOKEN_NAMES)[number];
+export const KEY_NAMES = ['primary', 'secondary', 'primaryReadOnly', 'secondaryReadOnly'] as const;
+export type KeyName = (typeof KEY_NAMES)[number];
 
 export const DEFAULT_ZONE = 'baton.local';
 export const DEFAULT_PARTITION_SETS = 16;
 export const MAX_REGIONS = 64;
 export const MAX_NODES = 256;
 export const MAX_ACCEPTORS = 30;
+export const MAX_GATEWAYS = 256;
 export const MAX_PARTITION_SETS = 10_000;
-const YEAR_MS = 366 * 24 * 3_600_000;
 const TEBIBYTE = 2 ** 40;
-
-function note<T extends z.core.$ZodType>(schema: T, meaning: FieldNote): T {
-  notes.add(schema, meaning);
-  return schema;
-}
-
-function text(wrong: (value: string) => string | undefined) {
-  return z.string().check((context) => {
-    const message = wrong(context.value);
-    if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value });
-  });
-}
-
-function whole(least: number, most: number) {
-  return z.number().check((context) => {
-    const { value } = context;
-    if (Number.isInteger(value) && least <= value && value <= most) return;
-    const message = `${quoted(value)} is not a whole number from ${least} to ${most}.`;
-    context.issues.push({ code: 'custom', message, input: value });
-  });
-}
-
-function wholeSeconds() {
-  return z.number().check((context) => {
-    const { value } = context;
-    if (Number.isInteger(value) && value >= 1000 && value % 1000 === 0 && value <= YEAR_MS) return;
-    const message = `${quoted(value)} is not a number of milliseconds that makes whole seconds.`;
-    context.issues.push({ code: 'custom', message, input: value });
-  });
-}
-
-function list<T extends z.core.$ZodType>(item: T, most: number) {
-  return z.array(item).check((context) => {
-    const { length } = context.value;
-    if (length >= 1 && length <= most) return;
-    const message =
-      length === 0 ? 'The list is empty.' : `The list has ${length} items; there may be at most ${most}.`;
-    context.issues.push({ code: 'custom', message, input: context.value });
-  });
-}
-
-const name = () => text(wrongName);
-const address = () => text(wrongAddress);
-const filePath = () => text(wrongPath);
 
 const account = z.strictObject({
   name: note(z.optional(name()), {
@@ -237,6 +187,38 @@ const container = z.strictObject({
   }),
 });
 
+const gateway = z.strictObject({
+  name: note(name(), {
+    type: 'name',
+    meaning: 'The gateway, as `baton gateway --name` starts it.',
+    reload: 'restart',
+  }),
+  region: note(z.optional(name()), {
+    type: 'name of a region',
+    without: 'none: the global endpoint, which finds the write region by itself',
+    meaning: 'The region whose door it is. A region may have several.',
+    reload: 'restart',
+  }),
+  listen: note(address(), {
+    type: 'host:port',
+    meaning: 'Where it listens for HTTP clients; https with `tls`, which is needed beyond loopback.',
+    reload: 'restart',
+  }),
+  address: note(z.optional(address()), {
+    type: 'host:port',
+    without: 'what `listen` says',
+    meaning:
+      'Where clients reach it, when that is another address; doors of one region may share it. Needed when it listens on all addresses.',
+    reload: 'restart',
+  }),
+  http: note(z.optional(address()), {
+    type: 'host:port',
+    without: 'none: no health, no metrics',
+    meaning: 'Where it answers health and metrics.',
+    reload: 'restart',
+  }),
+});
+
 const dns = z.strictObject({
   listen: note(address(), {
     type: 'host:port',
@@ -251,7 +233,7 @@ const dns = z.strictObject({
   }),
 });
 
-const FILE = 'path; `{name}` in it stands for the name of the node or acceptor';
+const FILE = 'path; `{name}` in it stands for the name of the node, acceptor or gateway';
 const tls = z.strictObject({
   ca: note(filePath(), {
     type: FILE,
@@ -262,10 +244,12 @@ const tls = z.strictObject({
   key: note(filePath(), { type: FILE, meaning: 'Its private key, PEM.', reload: 'restart' }),
 });
 
-const secret = z.union([
-  text(wrongToken),
-  z.strictObject({ file: z.optional(filePath()), env: z.optional(text(wrongVariable)) }),
-]);
+const secretOf = (wrong: (value: string) => string | undefined) =>
+  z.union([
+    text(wrong),
+    z.strictObject({ file: z.optional(filePath()), env: z.optional(text(wrongVariable)) }),
+  ]);
+const secret = secretOf(wrongToken);
 const SECRET = 'text, {file: PATH} or {env: NAME}';
 
 const tokens = z.strictObject({
@@ -284,7 +268,13 @@ const tokens = z.strictObject({
   operator: note(z.optional(secret), {
     type: SECRET,
     without: 'none',
-    meaning: 'What commands show that change something.',
+    meaning: 'What operators show: their commands, and the page when it may act.',
+    reload: 'live',
+  }),
+  viewer: note(z.optional(secret), {
+    type: SECRET,
+    without: 'none',
+    meaning: 'What those show who may only look: the page, dashboards. Goes with `operator`.',
     reload: 'live',
   }),
   acceptor: note(z.optional(secret), {
@@ -293,6 +283,17 @@ const tokens = z.strictObject({
     meaning: 'What nodes show to acceptors. Needed for an acceptor beyond loopback.',
     reload: 'restart',
   }),
+});
+
+const key = secretOf(wrongKey);
+const keyNote = (meaning: string) =>
+  ({ type: `base64, as ${SECRET}`, without: 'none', meaning, reload: 'live' }) as const;
+
+const keys = z.strictObject({
+  primary: note(z.optional(key), keyNote('The key with which clients sign; it reads and writes.')),
+  secondary: note(z.optional(key), keyNote('A second one, so that the first can be replaced.')),
+  primaryReadOnly: note(z.optional(key), keyNote('A key that only reads.')),
+  secondaryReadOnly: note(z.optional(key), keyNote('A second one of that kind.')),
 });
 
 const bytes = (least: number) => z.optional(whole(least, TEBIBYTE));
@@ -373,6 +374,12 @@ export const CLUSTER_FILE = z.strictObject({
     meaning: 'The containers of the account.',
     reload: 'never',
   }),
+  gateways: note(z.optional(list(gateway, MAX_GATEWAYS)), {
+    type: `list of 1 to ${MAX_GATEWAYS}`,
+    without: 'none',
+    meaning: 'Where HTTP clients come in: a door or more for each region, and global ones.',
+    reload: 'restart',
+  }),
   dns: note(z.optional(dns), {
     type: 'mapping',
     without: 'none',
@@ -391,6 +398,12 @@ export const CLUSTER_FILE = z.strictObject({
     meaning: 'What callers must show. Better in a file or a variable than here.',
     reload: 'live',
   }),
+  keys: note(z.optional(keys), {
+    type: 'mapping',
+    without: 'none: no gateway starts',
+    meaning: 'What HTTP clients sign with: 32 bytes or more each. Better in a file or a variable than here.',
+    reload: 'live',
+  }),
   limits: note(z.optional(limits), {
     type: 'mapping',
     without: 'its defaults',
@@ -407,12 +420,6 @@ export const CLUSTER_FILE = z.strictObject({
 
 export type ClusterFile = z.infer<typeof CLUSTER_FILE>;
 
-export interface Field extends FieldNote {
-  /** `regions[].nodes[].listen`. */
-  readonly path: string;
-  readonly required: boolean;
-}
-
 export const FIELDS: readonly Field[] = fieldsBelow(CLUSTER_FILE, '');
 const BY_PATH = new Map(FIELDS.map((field) => [field.path, field]));
 
@@ -426,26 +433,4 @@ export function namesBelow(path: string): string[] {
   return FIELDS.filter((field) => field.path.startsWith(prefix))
     .map((field) => field.path.slice(prefix.length))
     .filter((rest) => !/[.[]/.test(rest));
-}
-
-function fieldsBelow(schema: z.core.$ZodType, path: string): Field[] {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
-  switch (def.type) {
-    case 'optional':
-      return fieldsBelow(def.innerType, path);
-    case 'array':
-      return fieldsBelow(def.element, `${path}[]`);
-    case 'union':
-      return def.options.flatMap((option) => fieldsBelow(option, path));
-    case 'object':
-      return Object.entries(def.shape).flatMap(([key, inner]) => {
-        const found = notes.get(inner);
-        if (found === undefined) return [];
-        const at = path === '' ? key : `${path}.${key}`;
-        const required = (inner as z.core.$ZodTypes)._zod.def.type !== 'optional';
-        return [{ ...found, path: at, required }, ...fieldsBelow(inner, at)];
-      });
-    default:
-      return [];
-  }
 }

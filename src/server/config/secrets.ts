@@ -1,11 +1,11 @@
 /**
- * Tokens, and where they come from. What holds a token never shows it: not as text, not as JSON, not in a debugger's
+ * Tokens and keys, and where they come from. What holds one never shows it: not as text, not as JSON, not in a debugger's
  * printout. `reveal` is the one way to it, so that every place that has a token in the clear can be found by that name.
  */
 import { inspect } from 'node:util';
 import { ConfigError, type Position, type Problem } from './problems.ts';
-import { TOKEN_NAMES, type TokenName } from './schema.ts';
-import { REDACTED, wrongToken } from './values.ts';
+import { KEY_NAMES, type KeyName, TOKEN_NAMES, type TokenName } from './schema.ts';
+import { REDACTED, wrongKey, wrongToken } from './values.ts';
 
 export class Secret {
   readonly #text: string;
@@ -35,7 +35,7 @@ export class Secret {
   }
 }
 
-/** How the file names a token. `at` is where it does. */
+/** How the file names a token or a key. `at` is where it does. */
 export type TokenSource = { readonly at: Position } & (
   | { readonly kind: 'text'; readonly secret: Secret }
   | { readonly kind: 'file'; readonly file: string }
@@ -44,6 +44,8 @@ export type TokenSource = { readonly at: Position } & (
 
 export type TokenSources = Readonly<Partial<Record<TokenName, TokenSource>>>;
 export type Tokens = Readonly<Partial<Record<TokenName, Secret>>>;
+export type KeySources = Readonly<Partial<Record<KeyName, TokenSource>>>;
+export type Keys = Readonly<Partial<Record<KeyName, Secret>>>;
 
 export interface SecretPlaces {
   /** The file's text; throws when it cannot be read. */
@@ -55,20 +57,48 @@ export function resolveSecrets(
   { path, tokens }: { readonly path: string; readonly tokens: TokenSources },
   places: SecretPlaces,
 ): Tokens {
-  const resolved: Partial<Record<TokenName, Secret>> = {};
+  return resolveAll(
+    { path, field: 'tokens', names: TOKEN_NAMES, sources: tokens, wrong: wrongToken },
+    places,
+  );
+}
+
+/** The keys that HTTP clients sign with, base64. */
+export function resolveKeys(
+  { path, keys }: { readonly path: string; readonly keys: KeySources },
+  places: SecretPlaces,
+): Keys {
+  return resolveAll({ path, field: 'keys', names: KEY_NAMES, sources: keys, wrong: wrongKey }, places);
+}
+
+interface Asked<Name extends string> {
+  readonly path: string;
+  readonly field: string;
+  readonly names: readonly Name[];
+  readonly sources: Readonly<Partial<Record<Name, TokenSource>>>;
+  readonly wrong: Wrong;
+}
+
+type Wrong = (text: string) => string | undefined;
+
+function resolveAll<Name extends string>(
+  { path, field, names, sources, wrong }: Asked<Name>,
+  places: SecretPlaces,
+): Partial<Record<Name, Secret>> {
+  const resolved: Partial<Record<Name, Secret>> = {};
   const problems: Problem[] = [];
-  for (const name of TOKEN_NAMES) {
-    const source = tokens[name];
+  for (const name of names) {
+    const source = sources[name];
     if (source === undefined) continue;
-    const found = lookUp(source, places);
+    const found = lookUp(source, places, wrong);
     if (found instanceof Secret) resolved[name] = found;
-    else problems.push({ ...source.at, field: `tokens.${name}`, sentence: found });
+    else problems.push({ ...source.at, field: `${field}.${name}`, sentence: found });
   }
   if (problems.length > 0) throw new ConfigError('CONFIG_SECRET', path, problems);
   return resolved;
 }
 
-function lookUp(source: TokenSource, { readFile, env }: SecretPlaces): Secret | string {
+function lookUp(source: TokenSource, { readFile, env }: SecretPlaces, wrong: Wrong): Secret | string {
   if (source.kind === 'text') return source.secret;
   let text: string | undefined;
   if (source.kind === 'env') {
@@ -81,6 +111,6 @@ function lookUp(source: TokenSource, { readFile, env }: SecretPlaces): Secret | 
       return `The file ${source.file} cannot be read.`;
     }
   }
-  const token = text.trim();
-  return wrongToken(token) ?? new Secret(token);
+  const secret = text.trim();
+  return wrong(secret) ?? new Secret(secret);
 }

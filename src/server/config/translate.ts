@@ -103,7 +103,7 @@ function expectedOf(expected: string): string {
 }
 
 export function isSecret(steps: Steps): boolean {
-  return steps[0] === 'tokens' && steps.length > 1;
+  return (steps[0] === 'tokens' || steps[0] === 'keys') && steps.length > 1;
 }
 
 /** `regions[].nodes[].listen` for the steps to any node's. */

@@ -119,6 +119,23 @@ export function wrongVariable(text: string): string | undefined {
 export const REDACTED = '[redacted]';
 export const LONGEST_TOKEN = 1024;
 
+/** Shorter keys can be guessed. */
+const SHORTEST_KEY_BYTES = 32;
+
+/** Base64, as HTTP clients hold it. Never quotes what was written. */
+export function wrongKey(text: string): string | undefined {
+  if (text === '') return 'The key is empty.';
+  if (text === REDACTED)
+    return 'The key was taken out of this file; write it as {file: PATH} or {env: NAME}.';
+  if (text.length > LONGEST_TOKEN) return `The key is longer than ${LONGEST_TOKEN} characters.`;
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.toString('base64') !== text)
+    return 'The key is not base64; `openssl rand -base64 48` makes a good one.';
+  if (bytes.length < SHORTEST_KEY_BYTES)
+    return `The key has ${bytes.length} bytes; it needs ${SHORTEST_KEY_BYTES} or more.`;
+  return undefined;
+}
+
 /** Never quotes what was written. */
 export function wrongToken(text: string): string | undefined {
   if (text === '') return 'The token is empty.';

@@ -18,6 +18,7 @@ export async function makeCertificates(directory: string, config: ClusterConfig)
   const named = [
     ...nodesOf(config).map(({ name, address }) => ({ name, hosts: [address.host] })),
     ...config.acceptors.flatMap(({ name, serve }) => (serve ? [{ name, hosts: [serve.listen.host] }] : [])),
+    ...config.gateways.map(({ name, address }) => ({ name, hosts: [address.host] })),
     { name: 'dns', hosts: ['127.0.0.1'] },
     { name: OPERATOR, hosts: ['127.0.0.1'] },
   ];

@@ -19,7 +19,8 @@ beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'baton-control-'));
   server = new ControlServer((order) => {
     orders.push(order);
-    if (order.target === 'nobody') throw new LocalClusterError('NAME_UNKNOWN', 'There is no "nobody".');
+    if (order.targets?.includes('nobody'))
+      throw new LocalClusterError('NAME_UNKNOWN', 'There is no "nobody".');
     return Promise.resolve({ processes: ['west-1'] });
   });
   access = await server.listen();
@@ -51,13 +52,13 @@ function post(body: string, headers: Record<string, string> = {}): Promise<Respo
 
 describe('an order', () => {
   test('is carried out and answered', async () => {
-    const order: Order = { action: 'cut', target: 'west', from: 'acceptors', direction: 'out' };
+    const order: Order = { action: 'cut', targets: ['west', 'a1'], from: 'acceptors', direction: 'out' };
     expect(await sendOrder(directory, order)).toEqual({ processes: ['west-1'] });
     expect(orders).toEqual([order]);
   });
 
   test('that cannot be carried out says why, with its code', async () => {
-    await expect(sendOrder(directory, { action: 'kill', target: 'nobody' })).rejects.toMatchObject({
+    await expect(sendOrder(directory, { action: 'kill', targets: ['nobody'] })).rejects.toMatchObject({
       code: 'NAME_UNKNOWN',
       message: 'There is no "nobody".',
     });
@@ -70,13 +71,17 @@ describe('an order', () => {
     expect(orders).toEqual([]);
   });
 
-  test.each(['', '{', '[]', '{"action":"explode"}', `{"action":"heal","target":"${'x'.repeat(20_000)}"}`])(
-    'that is none is refused: %#',
-    async (body) => {
-      expect((await post(body)).status).toBe(400);
-      expect(orders).toEqual([]);
-    },
-  );
+  test.each([
+    '',
+    '{',
+    '[]',
+    '{"action":"explode"}',
+    '{"action":"kill","targets":"west"}',
+    `{"action":"heal","targets":["${'x'.repeat(20_000)}"]}`,
+  ])('that is none is refused: %#', async (body) => {
+    expect((await post(body)).status).toBe(400);
+    expect(orders).toEqual([]);
+  });
 
   test('to a cluster that does not run is refused', async () => {
     await expect(sendOrder(join(directory, 'none'), { action: 'heal' })).rejects.toMatchObject({

@@ -25,7 +25,7 @@ const STATE = z.object({
   processes: z.array(
     z.object({
       name: z.string(),
-      role: z.enum(['acceptor', 'node', 'dns']),
+      role: z.enum(['acceptor', 'node', 'gateway', 'dns']),
       region: z.optional(z.string()),
       state: z.enum(['stopped', 'starting', 'running', 'paused']),
       pid: z.optional(z.int()),

@@ -1,17 +1,19 @@
 /**
  * A port for a server that is named before it runs, or that comes back where it was. Ports that the system gives out
  * (`listen(0)`, and every outgoing connection) are of no use for that: between two lives of the server somebody else's
- * connection may get the same one. So these lie below the range it gives out from, each process has its own few, and none
- * is given twice.
+ * connection may get the same one. So these lie below the range it gives out from, each process and each of its threads has its
+ * own few, and none is given twice.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { threadId } from 'node:worker_threads';
 
 const FIRST = 12_000;
 const EACH = 32;
 const PROCESSES = 640;
 
-const first = FIRST + (process.pid % PROCESSES) * EACH;
+/** Neighbouring processes are far apart: whoever lays a whole cluster out from one port reaches beyond its own few. */
+const first = FIRST + (((process.pid + threadId * 97) * 251) % PROCESSES) * EACH;
 let given = 0;
 
 export async function freePort(): Promise<number> {

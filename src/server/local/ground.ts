@@ -10,6 +10,8 @@ export const DEFAULT_PORT_BASE = 4100;
 const LOOPBACK = '127.0.0.1';
 const HTTP = 100;
 const ACCEPTORS = 200;
+const GATEWAYS = 300;
+const GATEWAYS_HTTP = 400;
 const DNS = 53;
 
 /** The addresses of one run, in the order of the shape. */
@@ -17,24 +19,32 @@ export interface Ground {
   /** Of node `column` of region `region`. */
   readonly nodes: readonly (readonly { readonly listen: Address; readonly http: Address }[])[];
   readonly acceptors: readonly Address[];
+  /** The global one first, then one for each region; none if they are not wanted. */
+  readonly gateways: readonly Door[];
   readonly dns: Address;
+}
+
+export interface Door {
+  readonly region?: string;
+  readonly listen: Address;
+  readonly http: Address;
 }
 
 type PortOf = (offset: number) => number;
 
-export function groundFrom(base: number, shape: Shape): Ground {
-  const highest = base + ACCEPTORS + Math.max(MOST_ACCEPTORS, MOST_NODES);
+export function groundFrom(base: number, shape: Shape, options: GroundOptions = {}): Ground {
+  const highest = base + GATEWAYS_HTTP + Math.max(MOST_ACCEPTORS, MOST_NODES);
   if (!Number.isInteger(base) || base < 1 || highest > 65_535)
-    throw new LocalClusterError('OPTIONS_INVALID', `The port base is from 1 to 65285, not ${base}.`);
-  return layOut(shape, (offset) => base + offset);
+    throw new LocalClusterError('OPTIONS_INVALID', `The port base is from 1 to 65085, not ${base}.`);
+  return layOut(shape, (offset) => base + offset, options);
 }
 
-export async function freeGround(shape: Shape): Promise<Ground> {
+export async function freeGround(shape: Shape, options: GroundOptions = {}): Promise<Ground> {
   const ports = new Map<number, number>();
   const collect = (offset: number): number => ports.set(offset, 0).size;
-  layOut(shape, collect);
+  layOut(shape, collect, options);
   for (const offset of ports.keys()) ports.set(offset, await freePort());
-  return layOut(shape, (offset) => ports.get(offset)!);
+  return layOut(shape, (offset) => ports.get(offset)!, options);
 }
 
 export interface Hosts {
@@ -42,8 +52,22 @@ export interface Hosts {
   readonly acceptors: readonly string[];
 }
 
-export function layOut(shape: Shape, port: PortOf, hosts?: Hosts): Ground {
+export interface GroundOptions {
+  readonly gateways?: boolean;
+  readonly hosts?: Hosts;
+}
+
+export function layOut(shape: Shape, port: PortOf, { gateways, hosts }: GroundOptions = {}): Ground {
   const { regions, nodesPerRegion, acceptors } = shape;
+  /** That of a region is in its network, the global one outside of all. */
+  const doorAt = (region: string | undefined, number: number): Door => {
+    const host = hosts?.regions[number - 1] ?? LOOPBACK;
+    return {
+      ...(region !== undefined && { region }),
+      listen: { host, port: port(GATEWAYS + number) },
+      http: { host, port: port(GATEWAYS_HTTP + number) },
+    };
+  };
   return {
     nodes: regions.map((_, region) =>
       Array.from({ length: nodesPerRegion }, (__, column) => {
@@ -56,6 +80,7 @@ export function layOut(shape: Shape, port: PortOf, hosts?: Hosts): Ground {
       host: hosts?.acceptors[at] ?? LOOPBACK,
       port: port(ACCEPTORS + at + 1),
     })),
+    gateways: gateways === true ? [undefined, ...regions].map(doorAt) : [],
     dns: { host: LOOPBACK, port: port(DNS) },
   };
 }

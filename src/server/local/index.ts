@@ -4,7 +4,7 @@ export { type ClusterState, isUp, type ProcessRecord, readState, STATE_FILE_NAME
 export { LOCAL_ERRORS, LocalClusterError, type LocalErrorCode } from './errors.ts';
 export { freePort } from './free-port.ts';
 export { DEFAULT_PORT_BASE } from './ground.ts';
-export { LocalCluster, type LocalClusterOptions, type LocalEvent } from './local-cluster.ts';
+export { LocalCluster, type LocalClusterOptions, type LocalEvent, type Names } from './local-cluster.ts';
 export { type Moved, movesBetween, type Observed } from './observer.ts';
 export {
   ACTIONS,

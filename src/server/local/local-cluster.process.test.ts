@@ -108,9 +108,11 @@ describe('a cluster', { timeout: 120_000 }, () => {
     await expect
       .poll(() => events.find(({ type }) => type === 'lost'))
       .toMatchObject({ process: 'a2', how: 'SIGKILL' });
-    expect((await readState(directory))!.processes.find(({ name }) => name === 'a2')?.state).toBe('stopped');
+    const written = async (): Promise<string | undefined> =>
+      (await readState(directory))!.processes.find(({ name }) => name === 'a2')?.state;
+    await expect.poll(written, { timeout: WAIT_MS }).toBe('stopped');
     await running.startAgain('a2');
-    expect((await readState(directory))!.processes.find(({ name }) => name === 'a2')?.state).toBe('running');
+    await expect.poll(written, { timeout: WAIT_MS }).toBe('running');
 
     await expect(running.kill('south')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
     await expect(running.cut('west')).rejects.toMatchObject({ code: 'CUT_UNAVAILABLE' });

@@ -1,5 +1,5 @@
 /**
- * A whole cluster on this machine: acceptors, a node or more for every region, DNS, each a process of its own that this one
+ * A whole cluster on this machine: acceptors, a node or more for every region, gateways, DNS, each a process of its own that this one
  * starts, watches and stops. Nothing is started again by itself: a cluster that people break on purpose stays broken until
  * they say otherwise.
  */
@@ -23,11 +23,12 @@ import {
 import { LocalClusterError } from './errors.ts';
 import { DEFAULT_PORT_BASE, freeGround, type Ground, groundFrom, layOut } from './ground.ts';
 import { Guard } from './guarded.ts';
+import { makeKeys } from './keys.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
 import { EVERYBODY, type Link, Namespaces } from './namespaces.ts';
 import { Observer, type Observed } from './observer.ts';
 import type { CutOptions, Obeyed, Order } from './orders.ts';
-import { CLUSTER_FILE_NAME, planCluster, settle } from './plan.ts';
+import { CLUSTER_FILE_NAME, planCluster, settle, withDoors } from './plan.ts';
 import { demandFreePorts, listenersOf } from './ports.ts';
 import { BATON } from './programs.ts';
 import { type Role, RoleProcess } from './role-process.ts';
@@ -39,6 +40,8 @@ export interface LocalClusterOptions extends ShapeOptions {
   readonly directory: string;
   /** The first of the ports; `free` takes any that are. Without it: those of the last run, or the default. */
   readonly portBase?: number | 'free';
+  /** A gateway for each region and a global one. Without it: as the directory has it, or none. */
+  readonly gateways?: boolean;
   /** A network namespace for each region and acceptor: then links can be cut. Needs root. */
   readonly namespaces?: boolean;
   /** The directory goes when this process does, however it ends. */
@@ -51,6 +54,9 @@ export type LocalEvent =
   | { readonly type: 'starting' | 'ready' | 'stopping' | 'stopped'; readonly process: string }
   | { readonly type: 'lost'; readonly process: string; readonly how: string; readonly log: string }
   | { readonly type: 'order'; readonly order: Order; readonly processes: readonly string[] };
+
+/** One or several. */
+export type Names = string | readonly string[];
 
 /** How long a node that stops may try to move its writes to another region; when all are stopped, the last one cannot. */
 const MOVE_MS = 3000;
@@ -108,7 +114,7 @@ export class LocalCluster {
     }
   }
 
-  /** In order: nodes from the last region to the first, so that writes move as seldom as can be; acceptors; DNS. */
+  /** In order: gateways; nodes from the last region to the first, so that writes move as seldom as can be; acceptors; DNS. */
   stop(): Promise<void> {
     this.#stopping ??= this.#end(() => this.#stopInOrder());
     return this.#stopping;
@@ -120,34 +126,34 @@ export class LocalCluster {
     await this.stop();
   }
 
-  async kill(name: string): Promise<Obeyed> {
-    return this.obey({ action: 'kill', target: name });
+  async kill(name: Names): Promise<Obeyed> {
+    return this.obey({ action: 'kill', targets: namesIn(name) });
   }
 
-  async pause(name: string): Promise<Obeyed> {
-    return this.obey({ action: 'pause', target: name });
+  async pause(name: Names): Promise<Obeyed> {
+    return this.obey({ action: 'pause', targets: namesIn(name) });
   }
 
   /** SIGTERM: a node first moves its writes to another region. */
-  async stopOne(name: string): Promise<Obeyed> {
-    return this.obey({ action: 'stop', target: name });
+  async stopOne(name: Names): Promise<Obeyed> {
+    return this.obey({ action: 'stop', targets: namesIn(name) });
   }
 
-  async resume(name: string): Promise<Obeyed> {
-    return this.obey({ action: 'resume', target: name });
+  async resume(name: Names): Promise<Obeyed> {
+    return this.obey({ action: 'resume', targets: namesIn(name) });
   }
 
-  async startAgain(name: string): Promise<Obeyed> {
-    return this.obey({ action: 'start', target: name });
+  async startAgain(name: Names): Promise<Obeyed> {
+    return this.obey({ action: 'start', targets: namesIn(name) });
   }
 
-  async cut(name: string, options: CutOptions = {}): Promise<Obeyed> {
-    return this.obey({ action: 'cut', target: name, ...options });
+  async cut(name: Names, options: CutOptions = {}): Promise<Obeyed> {
+    return this.obey({ action: 'cut', targets: namesIn(name), ...options });
   }
 
   /** Everything that was done to it, or to all: links, processes that were stopped, processes that are gone. */
-  async heal(name?: string): Promise<Obeyed> {
-    return this.obey({ action: 'heal', ...(name !== undefined && { target: name }) });
+  async heal(name?: Names): Promise<Obeyed> {
+    return this.obey({ action: 'heal', ...(name !== undefined && { targets: namesIn(name) }) });
   }
 
   async obey(order: Order): Promise<Obeyed> {
@@ -179,10 +185,12 @@ export class LocalCluster {
         await this.#startAll(targets);
         return;
       case 'cut':
-        await this.#isolate(order.target!, targets, order);
+        this.#demandNetworks(targets);
+        for (const target of new Set(order.targets!.map((name) => this.#placeOf(name))))
+          await this.#isolate(target, order);
         return;
       case 'heal':
-        await this.#healLinks(order.target && this.#placeOf(order.target));
+        await this.#healLinks(order.targets?.map((name) => this.#placeOf(name)) ?? []);
         for (const one of targets) one.resume();
         await this.#startAll(targets);
         return;
@@ -194,7 +202,7 @@ export class LocalCluster {
     return this.config.regions
       .map(({ name }) => name)
       .filter((region) => {
-        const nodes = this.#processes.filter((one) => one.region === region);
+        const nodes = this.#nodesOf(region);
         return !this.#cutOff.has(region) && nodes.every(({ state }) => state === 'running');
       });
   }
@@ -228,6 +236,7 @@ export class LocalCluster {
     await prepareDirectory(this.directory, minimumFreeBytes);
     this.#lock = await lockDirectory(this.directory);
     this.#config = await this.#settleDown();
+    await makeKeys(this.directory, this.#config);
     const { path } = this.#config;
     await writeWhole(path, formatClusterFile(this.#config, { withSecrets: true }));
     this.#processes = this.#household(this.#config);
@@ -237,7 +246,8 @@ export class LocalCluster {
       ...(this.#config.tls && { tls: operatorTls(this.directory) }),
     });
     await this.#startAll(this.#processes.filter(({ role }) => role === 'acceptor'));
-    await this.#startAll(this.#processes.filter(({ role }) => role !== 'acceptor'));
+    await this.#startAll(this.#processes.filter(({ role }) => role === 'node' || role === 'dns'));
+    await this.#startAll(this.#processes.filter(({ role }) => role === 'gateway'));
     this.#access = await this.#control.listen();
     this.#write();
     await this.#writing;
@@ -252,36 +262,49 @@ export class LocalCluster {
     const before = kept && (await readState(directory));
     if (kept) demandSameShape(shapeOf(kept), this.#options, directory);
     const shape = kept ? shapeOf(kept) : shapeFor(this.#options);
-    this.#portBase = portBase === 'free' ? null : (portBase ?? before?.portBase ?? DEFAULT_PORT_BASE);
-    if (kept && portBase === undefined && !secure && before?.namespaces !== true) return kept;
-    const plan = { directory, shape, ground: await this.#ground(shape), secure };
+    const last = before === undefined ? DEFAULT_PORT_BASE : before.portBase;
+    this.#portBase = portBase === 'free' ? null : (portBase ?? last);
+    const isSettled = portBase === undefined && !secure && before?.namespaces !== true;
+    const hadGateways = (kept?.gateways.length ?? 0) > 0;
+    const gateways = this.#options.gateways ?? hadGateways;
+    if (kept && isSettled && gateways === hadGateways) return kept;
+    const ground = await this.#ground(shape, gateways);
+    if (kept && isSettled) return withDoors(kept, directory, ground);
+    const plan = { directory, shape, ground, secure };
     const config = kept ? settle(kept, plan) : planCluster(plan);
     if (secure) await makeCertificates(directory, config);
     return config;
   }
 
-  async #ground(shape: Shape): Promise<Ground> {
+  async #ground(shape: Shape, gateways: boolean): Promise<Ground> {
     const base = this.#portBase;
-    if (this.#options.namespaces !== true) return base === null ? freeGround(shape) : groundFrom(base, shape);
+    const outside =
+      base === null ? await freeGround(shape, { gateways }) : groundFrom(base, shape, { gateways });
+    if (this.#options.namespaces !== true) return outside;
     const acceptors = Array.from({ length: shape.acceptors }, (_, at) => `a${at + 1}`);
     const namespaces = await Namespaces.make([...shape.regions, ...acceptors], this.#guard);
     this.#namespaces = namespaces;
     const addresses = (names: readonly string[]): string[] => names.map((name) => namespaces.addressOf(name));
     const hosts = { regions: addresses(shape.regions), acceptors: addresses(acceptors) };
-    const { dns } = base === null ? await freeGround(shape) : groundFrom(base, shape);
-    return { ...layOut(shape, (offset) => (base ?? DEFAULT_PORT_BASE) + offset, hosts), dns };
+    const inside = layOut(shape, (offset) => (base ?? DEFAULT_PORT_BASE) + offset, { gateways, hosts });
+    return {
+      ...inside,
+      gateways: [...outside.gateways.slice(0, 1), ...inside.gateways.slice(1)],
+      dns: outside.dns,
+    };
   }
 
-  #household({ acceptors, dns, ...config }: ClusterConfig): RoleProcess[] {
+  #household(config: ClusterConfig): RoleProcess[] {
     return [
-      ...acceptors.flatMap(({ name, serve }) => (serve ? [this.#process('acceptor', name)] : [])),
-      ...nodesOf({ acceptors, ...config }).map(({ name, region }) => this.#process('node', name, region)),
-      ...(dns ? [this.#process('dns', 'dns')] : []),
+      ...config.acceptors.flatMap(({ name, serve }) => (serve ? [this.#process('acceptor', name)] : [])),
+      ...nodesOf(config).map(({ name, region }) => this.#process('node', name, region)),
+      ...config.gateways.map(({ name, region }) => this.#process('gateway', name, region)),
+      ...(config.dns ? [this.#process('dns', 'dns')] : []),
     ];
   }
 
   #process(role: Role, name: string, region?: string): RoleProcess {
-    const place = region ?? name;
+    const place = role === 'acceptor' ? name : region;
     return new RoleProcess({
       name,
       role,
@@ -289,14 +312,14 @@ export class LocalCluster {
       log: join(this.directory, 'logs', `${name}.log`),
       guard: this.#guard,
       command: () => [
-        ...(role === 'dns' ? [] : (this.#namespaces?.enter(place) ?? [])),
+        ...(place === undefined ? [] : (this.#namespaces?.enter(place) ?? [])),
         process.execPath,
         BATON,
         role,
         '--config',
         this.config.path,
         ...(role === 'dns' ? [] : ['--name', name]),
-        ...(role === 'node' ? ['--stop-within', String(MOVE_MS)] : []),
+        ...(role === 'node' || role === 'gateway' ? ['--stop-within', String(MOVE_MS)] : []),
         '--stop-with-parent',
       ],
       onChange: () => this.#write(),
@@ -324,11 +347,9 @@ export class LocalCluster {
 
   async #stopInOrder(): Promise<void> {
     const all = (role: Role): RoleProcess[] => this.#processes.filter((one) => one.role === role);
+    await this.#stopAll(all('gateway'), STOP_MS);
     for (const { name } of this.#config?.regions.toReversed() ?? [])
-      await this.#stopAll(
-        all('node').filter(({ region }) => region === name),
-        NODE_STOP_MS,
-      );
+      await this.#stopAll(this.#nodesOf(name), NODE_STOP_MS);
     await this.#stopAll(all('acceptor'), STOP_MS);
     await this.#stopAll(all('dns'), STOP_MS);
   }
@@ -357,16 +378,26 @@ export class LocalCluster {
     await this.#guard.close();
   }
 
-  #targets({ action, target }: Order): readonly RoleProcess[] {
-    if (target === undefined && action === 'heal') return this.#processes;
-    const region = this.#processes.filter((one) => one.region === target);
+  /** A region is its nodes: its gateways live on, to say that they have nobody behind them. */
+  #nodesOf(region: string): readonly RoleProcess[] {
+    return this.#processes.filter((one) => one.role === 'node' && one.region === region);
+  }
+
+  #targets({ action, targets = [] }: Order): readonly RoleProcess[] {
+    if (targets.length === 0 && action === 'heal') return this.#processes;
+    const named = targets.length === 0 ? [''] : targets;
+    return [...new Set(named.flatMap((target) => this.#named(target)))];
+  }
+
+  #named(target: string): readonly RoleProcess[] {
+    const region = this.#nodesOf(target);
     const named = region.length > 0 ? region : this.#processes.filter(({ name }) => name === target);
     if (named.length > 0) return named;
     const regions = this.config.regions.map(({ name }) => name);
     const names = this.#processes.map(({ name }) => name);
     throw new LocalClusterError(
       'NAME_UNKNOWN',
-      `There is no "${target ?? ''}" in the cluster; regions: ${regions.join(', ')}; processes: ${names.join(', ')}.`,
+      `There is no "${target}" in the cluster; regions: ${regions.join(', ')}; processes: ${names.join(', ')}.`,
     );
   }
 
@@ -379,29 +410,40 @@ export class LocalCluster {
     return this.#cutOff.has(region) || state !== 'running';
   }
 
-  async #isolate(target: string, targets: readonly RoleProcess[], options: CutOptions): Promise<void> {
-    const { from = 'all', direction = 'both' } = options;
+  #demandNetworks(targets: readonly RoleProcess[]): void {
     if (this.#namespaces === undefined)
       throw new LocalClusterError(
         'CUT_UNAVAILABLE',
         'Links can be cut only in a cluster that was started with --netns (as root): each region has a network of its own there.',
       );
-    const place = this.#placeOf(target);
-    if (targets[0]!.role === 'dns')
-      throw new LocalClusterError('CUT_UNAVAILABLE', 'DNS has no network of its own to be cut off from.');
+    const without = targets.find(({ role, region }) => role !== 'acceptor' && region === undefined);
+    if (without !== undefined)
+      throw new LocalClusterError(
+        'CUT_UNAVAILABLE',
+        `${without.name} has no network of its own to be cut off from.`,
+      );
+  }
+
+  async #isolate(place: string, { from = 'all', direction = 'both' }: CutOptions): Promise<void> {
     const others = { all: [EVERYBODY], acceptors: this.#acceptorNames(), regions: this.#regionNames() }[from];
     const links = others.flatMap((other): Link[] => [
       ...(direction === 'in' ? [] : [{ from: place, to: other }]),
       ...(direction === 'out' ? [] : [{ from: other, to: place }]),
     ]);
-    await this.#namespaces.cut(links.filter(({ from: sender, to }) => sender !== to));
+    await this.#namespaces!.cut(links.filter(({ from: sender, to }) => sender !== to));
     this.#cutOff.add(place);
   }
 
-  async #healLinks(place: string | undefined): Promise<void> {
-    await this.#namespaces?.heal(place);
-    if (place === undefined) this.#cutOff.clear();
-    else this.#cutOff.delete(place);
+  /** Of these places; of none means of all. */
+  async #healLinks(places: readonly string[]): Promise<void> {
+    if (places.length === 0) {
+      await this.#namespaces?.heal();
+      this.#cutOff.clear();
+    }
+    for (const place of new Set(places)) {
+      await this.#namespaces?.heal(place);
+      this.#cutOff.delete(place);
+    }
   }
 
   #regionNames(): string[] {
@@ -426,4 +468,8 @@ export class LocalCluster {
     });
     this.#writing = this.#writing.then(() => writeState(this.directory, state)).catch(() => {});
   }
+}
+
+function namesIn(names: Names): readonly string[] {
+  return typeof names === 'string' ? [names] : names;
 }

@@ -51,12 +51,16 @@ test('a region that is cut off is replaced, in each direction, and comes back wh
     partitionSets: 2,
     portBase: 'free',
     namespaces: true,
+    gateways: true,
   });
   await cluster.start();
   await cluster.waitForWriters(['west'], WAIT_MS);
   await cluster.cut('west', { from: 'regions' });
   expect(cluster.healthyRegions).toEqual(['east', 'north']);
-  expect(await cluster.heal()).toEqual({ processes: ['west-1'] });
+  // Its gateway is in its network.
+  expect(await cluster.heal()).toEqual({ processes: ['west-1', 'west-gateway'] });
+  await expect(cluster.cut(['west', 'gateway'])).rejects.toMatchObject({ code: 'CUT_UNAVAILABLE' });
+  expect(cluster.healthyRegions).toEqual(['west', 'east', 'north']);
   for (const order of [{}, { from: 'acceptors', direction: 'out' }, { direction: 'in' }] as const) {
     await cluster.cut('west', order);
     expect(cluster.healthyRegions).toEqual(['east', 'north']);

@@ -16,8 +16,8 @@ export interface CutOptions {
 
 export const ORDER = z.object({
   action: z.enum(ACTIONS),
-  /** A region, a node, an acceptor or `dns`; only `heal` can do without. */
-  target: z.optional(z.string()),
+  /** Regions, nodes, acceptors, gateways or `dns`; only `heal` can do without. */
+  targets: z.optional(z.readonly(z.array(z.string()))),
   from: z.optional(z.enum(CUT_FROM)),
   direction: z.optional(z.enum(DIRECTIONS)),
 });

@@ -4,12 +4,14 @@ import { type ClusterConfig, DEFAULT_LIMITS } from '../config/cluster-config.ts'
 import { DEFAULT_ZONE } from '../config/schema.ts';
 import { formatAddress } from '../config/values.ts';
 import type { Ground } from './ground.ts';
+import { keySources } from './keys.ts';
 import type { Shape } from './shape.ts';
 
 export const CLUSTER_FILE_NAME = 'baton.yaml';
 export const CERTIFICATES = 'certs';
 export const ACCEPTOR_TOKEN = 'acceptor.token';
 const NAME = 'demo';
+const GATEWAY = 'gateway';
 /** Of the documentation's examples of BoundedStaleness. */
 const STALENESS = { versions: 100_000, ms: 300_000 };
 
@@ -37,7 +39,9 @@ export function planCluster({ directory, shape, ground, secure }: PlanOptions): 
       regions: regions.map((name) => ({ name, nodes: [] })),
       acceptors: [],
       containers: [{ name: 'items', partitionKey: ['/id'], partitionSets }],
+      gateways: [],
       tokens: {},
+      keys: {},
       limits: DEFAULT_LIMITS,
       log: { level: 'info' },
       warnings: [],
@@ -70,8 +74,30 @@ export function settle(
       const url = `${secure ? 'https' : 'http'}://${formatAddress(listen)}`;
       return { name, url, serve: { listen, data: join(directory, name), secure } };
     }),
+    ...doorsOf(config, directory, ground),
     dns: { listen: ground.dns, zone: config.dns?.zone ?? DEFAULT_ZONE },
     ...(secure && { tls: { ca: at('ca.pem'), cert: at('{name}.pem'), key: at('{name}.key') } }),
     tokens: secure ? { ...tokens, acceptor: token } : tokens,
+  };
+}
+
+/** The same cluster with the gateways of this run, or without any. They keep nothing, so they may come and go. */
+export function withDoors(config: ClusterConfig, directory: string, ground: Ground): ClusterConfig {
+  return { ...config, ...doorsOf(config, directory, ground) };
+}
+
+function doorsOf(
+  { keys }: ClusterConfig,
+  directory: string,
+  { gateways }: Ground,
+): Pick<ClusterConfig, 'gateways' | 'keys'> {
+  const isKeyless = gateways.length > 0 && Object.keys(keys).length === 0;
+  return {
+    gateways: gateways.map((door) => ({
+      name: door.region === undefined ? GATEWAY : `${door.region}-${GATEWAY}`,
+      ...door,
+      address: door.listen,
+    })),
+    keys: isKeyless ? keySources(directory) : keys,
   };
 }

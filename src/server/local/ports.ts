@@ -13,10 +13,16 @@ interface Use {
   readonly udp?: boolean;
 }
 
-/** In namespaces of their own only DNS can meet a stranger. */
+/** In namespaces of their own only what belongs to no region can meet a stranger. */
 export function listenersOf(config: ClusterConfig, inNamespaces: boolean): Use[] {
   const dns = config.dns ? [{ who: 'DNS', address: config.dns.listen, udp: true }] : [];
-  if (inNamespaces) return dns;
+  const gateways = config.gateways
+    .filter(({ region }) => !inNamespaces || region === undefined)
+    .flatMap(({ name, listen, http }) => [
+      { who: `the gateway ${name}`, address: listen },
+      ...(http ? [{ who: `the status of the gateway ${name}`, address: http }] : []),
+    ]);
+  if (inNamespaces) return [...gateways, ...dns];
   return [
     ...config.acceptors.flatMap(({ name, serve }) =>
       serve ? [{ who: `the acceptor ${name}`, address: serve.listen }] : [],
@@ -25,6 +31,7 @@ export function listenersOf(config: ClusterConfig, inNamespaces: boolean): Use[]
       { who: `the node ${name}`, address: listen },
       ...(http ? [{ who: `the status of the node ${name}`, address: http }] : []),
     ]),
+    ...gateways,
     ...dns,
   ];
 }

@@ -11,7 +11,7 @@ import type { Guard } from './guarded.ts';
 import { startOf } from './identity.ts';
 import { LogReader, openLog, sizeOf } from './log-file.ts';
 
-export type Role = 'acceptor' | 'node' | 'dns';
+export type Role = 'acceptor' | 'node' | 'gateway' | 'dns';
 export type ProcessState = 'stopped' | 'starting' | 'running' | 'paused';
 
 export interface RoleProcessOptions {

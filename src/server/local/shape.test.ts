@@ -2,10 +2,10 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { formatClusterFile, nodesOf, parseClusterFile } from '../config/index.ts';
+import { endpointOf, formatClusterFile, nodesOf, parseClusterFile } from '../config/index.ts';
 import { LocalClusterError } from './errors.ts';
-import { groundFrom } from './ground.ts';
-import { planCluster, settle } from './plan.ts';
+import { groundFrom, layOut } from './ground.ts';
+import { planCluster, settle, withDoors } from './plan.ts';
 import { demandSameShape, shapeFor, shapeOf } from './shape.ts';
 
 const directory = join(tmpdir(), 'nobody-makes-this');
@@ -81,6 +81,43 @@ describe('the cluster file', () => {
     expect(moved.acceptors[4]!.url).toBe('http://127.0.0.1:6205');
     expect(moved.dns?.listen.port).toBe(6053);
     expect(moved).toMatchObject({ cluster: 'mine', log: { level: 'debug' } });
+  });
+});
+
+describe('gateways', () => {
+  const shape = shapeFor({});
+  const ground = groundFrom(4100, shape, { gateways: true });
+
+  test('are one for all and one for each region, with keys in files', () => {
+    const config = planCluster({ directory, shape, ground, secure: false });
+    expect(config.gateways.map((gateway) => [gateway.name, endpointOf(config, gateway)])).toEqual([
+      ['gateway', 'http://127.0.0.1:4400/'],
+      ['west-gateway', 'http://127.0.0.1:4401/'],
+      ['east-gateway', 'http://127.0.0.1:4402/'],
+      ['north-gateway', 'http://127.0.0.1:4403/'],
+    ]);
+    expect(config.keys.primary).toMatchObject({ kind: 'file', file: join(directory, 'keys', 'primary') });
+    const read = parseClusterFile(formatClusterFile(config), { path: config.path });
+    expect(read.gateways).toEqual(config.gateways);
+    expect(shapeOf(read)).toEqual(shape);
+  });
+
+  test('of a region are in its network, the global one is outside of all', () => {
+    const hosts = { regions: ['10.1.1.2', '10.1.2.2', '10.1.3.2'], acceptors: [] };
+    const { gateways } = layOut(shape, (offset) => 4100 + offset, { gateways: true, hosts });
+    expect(gateways.map(({ listen }) => listen.host)).toEqual(['127.0.0.1', ...hosts.regions]);
+    expect(gateways[1]).toMatchObject({ region: 'west', http: { host: '10.1.1.2', port: 4501 } });
+  });
+
+  test('come and go, and leave the rest of the file, and the keys that people wrote into it, as they are', () => {
+    const plain = planned();
+    expect(plain).toMatchObject({ gateways: [], keys: {} });
+    const key = { at: { line: 1, column: 1 }, kind: 'env', env: 'KEY' } as const;
+    const mine = withDoors({ ...plain, keys: { primary: key } }, directory, ground);
+    expect(mine.keys).toEqual({ primary: key });
+    expect(mine.regions).toBe(plain.regions);
+    const without = withDoors(mine, directory, groundFrom(4100, shape));
+    expect(without).toEqual({ ...plain, keys: { primary: key } });
   });
 });
 

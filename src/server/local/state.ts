@@ -1,9 +1,9 @@
 /** What `cluster.json` says of a cluster. */
 import type { ClusterConfig } from '../config/cluster-config.ts';
-import { nodesOf } from '../config/layout.ts';
+import { acceptorOf, endpointOf, gatewayOf, nodeOf } from '../config/layout.ts';
 import { formatAddress } from '../config/values.ts';
 import type { ClusterState, ProcessRecord } from './directory.ts';
-import type { RoleProcess } from './role-process.ts';
+import type { Role, RoleProcess } from './role-process.ts';
 
 type Rest = Pick<ClusterState, 'portBase' | 'namespaces' | 'supervisor' | 'control'>;
 
@@ -21,17 +21,29 @@ function recordOf(
   config: ClusterConfig,
   { name, role, region, state, identity, log }: RoleProcess,
 ): ProcessRecord {
-  const node = nodesOf(config).find((one) => one.name === name);
-  const acceptor = config.acceptors.find((one) => one.name === name);
-  const listen = role === 'node' ? node?.address : config.dns?.listen;
+  const scheme = config.tls ? 'https' : 'http';
+  const http = (role === 'gateway' ? gatewayOf(config, name) : nodeOf(config, name))?.http;
   return {
     name,
     role,
     ...(region !== undefined && { region }),
     state,
     ...identity,
-    address: role === 'acceptor' ? acceptor!.url : formatAddress(listen!),
-    ...(node?.http && { http: `${config.tls ? 'https' : 'http'}://${formatAddress(node.http)}` }),
+    address: addressOf(config, role, name),
+    ...(http && { http: `${scheme}://${formatAddress(http)}` }),
     log,
   };
+}
+
+function addressOf(config: ClusterConfig, role: Role, name: string): string {
+  switch (role) {
+    case 'acceptor':
+      return acceptorOf(config, name)!.url;
+    case 'gateway':
+      return endpointOf(config, gatewayOf(config, name)!);
+    case 'node':
+      return formatAddress(nodeOf(config, name)!.address);
+    case 'dns':
+      return formatAddress(config.dns!.listen);
+  }
 }

@@ -2,14 +2,23 @@
  * A whole cluster for a test: real processes on free ports in a directory that is there for the test only. It goes when
  * the test stops it, when the test's process ends, and also when that process is killed.
  */
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BatonClient, type ConnectOptions } from '../../client/index.ts';
+import type { ClusterConfig } from '../config/cluster-config.ts';
 import { formatAddress } from '../config/values.ts';
-import { nodesOf } from '../config/layout.ts';
+import { endpointOf, nodesOf } from '../config/layout.ts';
 import { operatorTls } from '../local/certificates.ts';
-import { type CutOptions, LocalCluster, type LocalClusterOptions, type Observed } from '../local/index.ts';
+import {
+  type CutOptions,
+  LocalCluster,
+  LocalClusterError,
+  type LocalClusterOptions,
+  type Names,
+  type Observed,
+} from '../local/index.ts';
 
 export interface StartOptions extends Omit<LocalClusterOptions, 'directory' | 'isTemporary' | 'portBase'> {
   /** How long it may take until every partition-set takes writes. */
@@ -92,27 +101,40 @@ export class TestCluster {
     return client;
   }
 
-  /** Kills a region, a node or an acceptor with -9. */
-  async kill(name: string): Promise<void> {
+  /** Where HTTP clients come in, in a cluster with `gateways: true`: the global endpoint, and one for each region. */
+  get endpoints(): Readonly<Record<string, string>> {
+    const { config } = this.#local;
+    return Object.fromEntries(
+      config.gateways.map((gateway) => [gateway.region ?? 'global', endpointOf(config, gateway)]),
+    );
+  }
+
+  /** What they sign with. */
+  get key(): string {
+    return readKey(this.#local.config);
+  }
+
+  /** Kills regions, nodes, acceptors or gateways with -9. */
+  async kill(name: Names): Promise<void> {
     await this.#local.kill(name);
   }
 
   /** Stops it with SIGSTOP: it keeps its connections and says nothing. */
-  async pause(name: string): Promise<void> {
+  async pause(name: Names): Promise<void> {
     await this.#local.pause(name);
   }
 
-  async resume(name: string): Promise<void> {
+  async resume(name: Names): Promise<void> {
     await this.#local.resume(name);
   }
 
   /** Drops the packets of its links; only in a cluster with `namespaces: true`, which needs root. */
-  async cut(name: string, options: CutOptions = {}): Promise<void> {
+  async cut(name: Names, options: CutOptions = {}): Promise<void> {
     await this.#local.cut(name, options);
   }
 
   /** Undoes all that was done to it, or to everything. Writes may come back to it later: see `waitForWrites`. */
-  async heal(name?: string): Promise<void> {
+  async heal(name?: Names): Promise<void> {
     await this.#local.heal(name);
   }
 
@@ -160,4 +182,9 @@ function writersOf(observed: ReadonlyMap<string, Observed>): Record<string, stri
       writeRegion === undefined ? [] : [[name, writeRegion]],
     ),
   );
+}
+
+function readKey({ keys: { primary } }: ClusterConfig): string {
+  if (primary?.kind === 'file') return readFileSync(primary.file, 'utf8').trim();
+  throw new LocalClusterError('OPTIONS_INVALID', 'A key is made in a cluster with `gateways: true` only.');
 }
