@@ -1,4 +1,4 @@
-/** Some faults at Strong and at a weaker level; `npm run chaos` goes on for longer. */
+/** Some faults at Strong and at a weaker level, both at once: most of the time they wait. `npm run chaos` goes on for longer. */
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { CONSISTENCY_LEVELS, type ConsistencyLevel } from 'baton/check';
@@ -17,7 +17,7 @@ const abilities = abilitiesOf(canMakeNamespaces(), findFaketime());
 const seed = chosenSeed();
 const weaker = CONSISTENCY_LEVELS.slice(1)[seed % (CONSISTENCY_LEVELS.length - 1)]!;
 
-test.each<ConsistencyLevel>(['Strong', weaker])(
+test.concurrent.each<ConsistencyLevel>(['Strong', weaker])(
   'clients of a cluster whose regions die, stand still and are cut off are told nothing wrong: %s',
   async (consistency) => {
     const evidence = await runCampaign({

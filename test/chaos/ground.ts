@@ -18,6 +18,8 @@ const ACCEPTORS = 5;
 /** Small, so that a run comes near it. */
 export const STALENESS: StalenessBound = { versions: 500, ms: 5000 };
 const ASK_MS = 2000;
+/** When all is healed there is time: a slow answer is one. */
+const HEALED_ASK_MS = 30_000;
 const LOOK_MS = 150;
 
 export interface GroundOptions {
@@ -160,7 +162,7 @@ export class Ground {
     let why = 'nobody answers';
     for (const node of this.nodes) {
       try {
-        await this.#ask(node, `/v1/partition-sets/${partitionSet}/intents`, body);
+        await this.#ask(node, `/v1/partition-sets/${partitionSet}/intents`, { body });
         return;
       } catch (error) {
         why = (error as Error).message;
@@ -185,13 +187,19 @@ export class Ground {
 
   async lostWrites(node: PlacedNode, partitionSet: string): Promise<readonly LostWriteRow[]> {
     const path = `/v1/lost-writes?partitionSet=${partitionSet}`;
-    const answer = await this.#ask<{ lostWrites: readonly LostWriteRow[]; hasMore: boolean }>(node, path);
+    const answer = await this.#ask<{ lostWrites: readonly LostWriteRow[]; hasMore: boolean }>(node, path, {
+      withinMs: HEALED_ASK_MS,
+    });
     if (answer.hasMore)
       throw new Error(`${node.name} has more lost writes of ${partitionSet} than it lists.`);
     return answer.lostWrites;
   }
 
-  #ask<T>(node: PlacedNode, path: string, body?: string): Promise<T> {
+  #ask<T>(
+    node: PlacedNode,
+    path: string,
+    { body, withinMs = ASK_MS }: { readonly body?: string; readonly withinMs?: number } = {},
+  ): Promise<T> {
     const { host, port } = node.http!;
     const tls = this.tls;
     return new Promise((resolve, reject) => {
@@ -202,7 +210,7 @@ export class Ground {
         agent: false,
         method: body === undefined ? 'GET' : 'POST',
         headers: body === undefined ? {} : { 'content-type': 'application/json' },
-        signal: AbortSignal.timeout(ASK_MS),
+        signal: AbortSignal.timeout(withinMs),
       };
       const request = tls === undefined ? httpRequest(options) : httpsRequest({ ...options, ...tls });
       request.on('error', reject);

@@ -20,9 +20,21 @@ describe('baton', () => {
 
   test('an unknown command is one line and a way out', async () => {
     const { code, stderr } = await runCli('fly');
-    expect(code).not.toBe(0);
+    expect(code).toBe(2);
     expect(stderr).toContain("unknown command 'fly'");
     expect(stderr).toContain('baton --help');
+  });
+
+  test.each([
+    ['node', '--name', 'west-1'],
+    ['chaos', 'dance'],
+    ['certs', 'init'],
+    ['sim', 'duel', '--colour'],
+    ['list', '--colour'],
+  ])('%s %s ends as a wrong command line does', async (...args) => {
+    const { code, stderr } = await runCli(...args);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^error: /);
   });
 
   test.each([
@@ -41,7 +53,7 @@ describe('baton', () => {
     const directory = mkdtempSync(join(tmpdir(), 'baton-cli-'));
     const inDirectory = args.map((argument) => (argument === 'x' ? join(directory, 'data') : argument));
     const { code, stderr, stdout } = await runCli(...inDirectory);
-    expect(code).toBe(1);
+    expect(code).toBe(message === '[LISTEN_REFUSED]' ? 1 : 2);
     expect(stdout).toBe('');
     expect(stderr).toContain(message);
     expect(stderr.trim().split('\n')).toHaveLength(1);

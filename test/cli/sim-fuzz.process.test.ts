@@ -58,7 +58,7 @@ describe('bad flags', () => {
     [['--schedule', 'a.json'], '--schedule needs --seed, the seed to replay with it.'],
   ] as const)('%j get one clear line', async (args, message) => {
     const { code, stdout, stderr } = await fuzz(...args);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(message);
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });

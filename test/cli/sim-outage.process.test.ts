@@ -149,7 +149,7 @@ describe('baton sim outage', () => {
     [['--charts', '/dev/null/charts'], 'The charts cannot be written to /dev/null/charts.'],
   ] as const)('%j gets one clear line', async (args, message) => {
     const { code, stdout, stderr } = await runCli('sim', 'outage', ...args);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toContain(message);
     expect(stderr.trim().split('\n')).toHaveLength(1);

@@ -154,7 +154,7 @@ describe('a schedule', () => {
     ],
   ])('with %s gets one clear line', async (_, content, message) => {
     const { code, stdout, stderr } = await registers('--seed', '7', '--schedule', fileWith(content));
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(message);
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
@@ -174,7 +174,7 @@ describe('bad flags', () => {
     [['--seed', '1', '--schedule', '/nowhere/a.json'], 'cannot be read: /nowhere/a.json'],
   ] as const)('%j get one clear line', async (args, message) => {
     const { code, stdout, stderr } = await registers(...args);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(message);
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });

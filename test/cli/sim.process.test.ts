@@ -54,7 +54,7 @@ describe('baton sim duel', () => {
   });
 
   test('the same seed gives the same traces twice, on however many threads; another seed others', async () => {
-    const flags = '--hours 120 --proposers 3,5 --policy initial,baton';
+    const flags = '--hours 40 --proposers 3,5 --policy initial,baton';
     const [first, second, alone, other] = [
       await duel(flags),
       await duel(flags),
@@ -177,7 +177,7 @@ describe('baton sim duel', () => {
     [['--without', 'luck'], 'Policy baton has no element "luck"; it has ballots, clock, giveUp'],
   ] as const)('%j gets one clear line', async (args, message) => {
     const { code, stdout, stderr } = await runCli('sim', 'duel', ...args);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toContain(message);
     expect(stderr.trim().split('\n')).toHaveLength(1);

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { DEFAULT_PORT_BASE, freePort } from 'baton/server';
+import { DEFAULT_PORT_BASE } from 'baton/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePortBase } from '../support/port-base.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
@@ -77,7 +78,7 @@ describe('a new user', () => {
       mkdirSync(dirname(join(clone, file)), { recursive: true });
       cpSync(join(ROOT, file), join(clone, file), { force: true });
     }
-    portBase = await freePort();
+    portBase = await freePortBase();
     // As the README says, at ports that nobody else uses here.
     up = spawn('npm', ['start', '--', '--port-base', String(portBase)], {
       cwd: clone,
@@ -90,8 +91,10 @@ describe('a new user', () => {
   }, START_MS + 10_000);
 
   afterAll(async () => {
-    if (up.exitCode === null) up.kill('SIGKILL');
-    await sleep(2000);
+    if (up.exitCode === null) {
+      up.kill('SIGKILL');
+      await sleep(2000);
+    }
     rmSync(clone, { recursive: true, force: true });
   });
 
@@ -111,7 +114,10 @@ describe('a new user', () => {
     shell(kill);
     await until(
       'all writes in east',
-      () => /items-00 +east/.test(shell(list)) && !/ +west +1 +Steady/.test(shell(list)),
+      () => {
+        const listed = shell(list);
+        return /items-00 +east/.test(listed) && !/ +west +1 +Steady/.test(listed);
+      },
       FAILOVER_MS,
     );
     expect(shellAnyhow(doctor)).toContain('west-1');

@@ -36,7 +36,8 @@ export class Chaos {
   async #trouble(): Promise<void> {
     while (!this.#isOver) {
       const acceptor = this.#healthy.splice(this.#choose(this.#healthy.length), 1)[0]!;
-      if (this.#choose(2) === 0) await this.#kill(acceptor);
+      // Some of the stops end with a kill: so there are as many of the one as of the other.
+      if (this.#choose(5) < 2) await this.#kill(acceptor);
       else await this.#stop(acceptor);
       this.#healthy.push(acceptor);
       await sleep(this.#choose(LONGEST_CALM_MS));
