@@ -42,6 +42,13 @@ const PROGRAMS = [
     how: 'Debian and Ubuntu: apt-get install faketime',
   },
   {
+    name: 'chromium',
+    packages: ['chromium', 'fonts-dejavu-core'],
+    file: 'usr/lib/chromium/chromium',
+    probe: ['--version'],
+    how: 'Debian: apt-get install chromium; macOS: brew install chromium',
+  },
+  {
     name: 'dig',
     packages: ['bind9-dnsutils'],
     file: 'usr/bin/dig',
