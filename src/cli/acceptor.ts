@@ -1,14 +1,13 @@
 /** `baton acceptor`: the acceptor service as a process. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import {
   AcceptorServer,
   type AcceptorServerOptions,
   DiskAcceptor,
   refuseToListenOpenly,
 } from '../caspaxos/index.ts';
-import { acceptorOf, readClusterFile, readTls, readTokens } from '../server/index.ts';
 import { UsageError } from './errors.ts';
 import { logLevel, parseListen, positiveInteger } from './flags.ts';
 import { toldToStop } from './stopping.ts';
@@ -39,7 +38,7 @@ export function acceptorCommand(): Command {
     .description('Run an acceptor: it keeps registers on this disk for proposers elsewhere.')
     .option(
       '--config <file>',
-      'a cluster file that says where its data are and where it listens; with --name',
+      'a cluster file that says where its data are and where it listens; with --name; read again on SIGHUP',
     )
     .option('--name <name>', 'which of its acceptors this is')
     .option('--data <dir>', 'without a cluster file: directory for its data; made if it is not there')
@@ -68,11 +67,11 @@ Example:
 }
 
 async function runAcceptor(flags: AcceptorFlags): Promise<void> {
-  const {
-    data,
-    server: options,
-    level,
-  } = flags.config === undefined ? placeIn(flags) : await fromFile(flags);
+  let hangUp = (): void => {};
+  process.on('SIGHUP', () => hangUp());
+  const load = async (): Promise<Place> => (flags.config === undefined ? placeIn(flags) : fromFile(flags));
+  const place = await load();
+  const { data, server: options, level } = place;
   const log = pino({
     level,
     base: { role: 'acceptor', ...(flags.name !== undefined && { name: flags.name }) },
@@ -87,12 +86,35 @@ async function runAcceptor(flags: AcceptorFlags): Promise<void> {
     throw error;
   }
   const { id, sequence, configuration } = acceptor;
+  hangUp = () => void reload(load, place, server, log);
   log.info({ url: server.url, data, id, sequence, set: configuration?.number ?? 0 }, 'acceptor is ready');
   await toldToStop(flags);
   log.info({ id }, 'stopping: answering what was begun');
   await server.close();
   await acceptor.close();
   log.info({ id, ...acceptor.counters }, 'stopped');
+}
+
+/** Token, certificate and log level hold at once; streams that are open stay. */
+async function reload(
+  load: () => Promise<Place>,
+  place: Place,
+  server: AcceptorServer,
+  log: Logger,
+): Promise<void> {
+  try {
+    const next = await load();
+    server.renew(next.server);
+    log.level = next.level;
+    const isMoved =
+      next.data !== place.data ||
+      next.server.host !== place.server.host ||
+      next.server.port !== place.server.port;
+    if (isMoved) log.warn('a new address or another directory needs a restart');
+    log.info('configuration is read again');
+  } catch (error) {
+    log.error({ reason: (error as Error).message }, 'keeping the old configuration: cannot reload');
+  }
 }
 
 function placeIn(flags: AcceptorFlags): Place {
@@ -111,6 +133,7 @@ async function fromFile(flags: AcceptorFlags): Promise<Place> {
   for (const given of [data, listen, tokenFile, tlsCert, tlsKey])
     if (given !== undefined) throw new UsageError(`"${given}": with --config, the file says that.`);
   const maxRequestBytes = positiveInteger(flags.maxRequestBytes, '--max-request-bytes');
+  const { acceptorOf, readClusterFile, resolveSecrets } = await import('../server/config/index.ts');
   const config = await readClusterFile(path);
   const acceptor = acceptorOf(config, name);
   if (acceptor === undefined) throw new UsageError(`The file ${path} has no acceptor ${name}.`);
@@ -119,12 +142,13 @@ async function fromFile(flags: AcceptorFlags): Promise<Place> {
     throw new UsageError(
       `The acceptor ${name} has no \`data\` in ${path}: it is not started by this command.`,
     );
-  const files = serve.secure ? readTls(config, name) : undefined;
+  const files = serve.secure ? (await import('../server/daemon/index.ts')).readTls(config, name) : undefined;
+  const tokens = resolveSecrets(config, { readFile: (file) => readFileSync(file, 'utf8'), env: process.env });
   return {
     data: serve.data,
     server: {
       ...serve.listen,
-      token: readTokens(config).acceptor?.reveal(),
+      token: tokens.acceptor?.reveal(),
       tls: files && { cert: String(files.cert), key: String(files.key) },
       maxRequestBytes,
     },

@@ -10,7 +10,7 @@ import {
   issueInto,
   MOST_DAYS,
   readPem,
-} from '../server/index.ts';
+} from '../server/certs/index.ts';
 import { UsageError } from './errors.ts';
 import { positiveInteger } from './flags.ts';
 

@@ -6,14 +6,12 @@ import {
   DnsServer,
   type DnsSettings,
   following,
-  HttpServer,
   readDnsSettings,
   recordsOf,
   registerDnsMetrics,
-  statusRoutes,
-  WELL,
-} from '../server/index.ts';
-import { UsageError } from './errors.ts';
+} from '../server/dns/index.ts';
+import { HttpServer, statusRoutes, WELL } from '../server/http/index.ts';
+import { CommandError, UsageError } from './errors.ts';
 import { logLevel, parseListen } from './flags.ts';
 import { toldToStop } from './stopping.ts';
 
@@ -134,5 +132,6 @@ function refuse(error: unknown): never {
   const { code, message } = error as NodeJS.ErrnoException;
   if (error instanceof RangeError) throw new UsageError(message);
   if (code === undefined) throw error;
-  throw new UsageError(`${message} [${code}]`);
+  const line = `${message} [${code}]`;
+  throw code.startsWith('CONFIG_') ? new UsageError(line) : new CommandError(line);
 }

@@ -1,12 +1,31 @@
 /**
- * How a command ends when it cannot do what it was asked: one line on standard error, exit code 1. What is wrong with a file
- * is as many lines as there are things wrong with it.
+ * How a command ends when it cannot do what it was asked: one line on standard error, and an exit code that says whose matter
+ * it is. What is wrong with a file is as many lines as there are things wrong with it.
  */
+import type { Command } from 'commander';
+
+const EXIT_PROBLEM = 1;
+/** The command line, or the cluster file, is wrong. */
+const EXIT_USAGE = 2;
+
 export function reportError(error: unknown): void {
-  if (error instanceof UsageError) process.stderr.write(`baton: ${error.message}\n`);
+  if (error instanceof CommandError) process.stderr.write(`baton: ${error.message}\n`);
   else if (isExpected(error)) process.stderr.write(linesOf(error));
   else throw error;
-  process.exitCode = 1;
+  process.exitCode = isOfUsage(error) ? EXIT_USAGE : EXIT_PROBLEM;
+}
+
+function isOfUsage(error: Error): boolean {
+  return error instanceof UsageError || (isExpected(error) && error.code.startsWith('CONFIG_'));
+}
+
+/** What the parser of command lines refuses ends so too. It has said by then what is wrong. */
+export function endingInUsage(command: Command): Command {
+  command.exitOverride(({ exitCode }) => {
+    if (exitCode !== 0) process.exit(EXIT_USAGE);
+  });
+  for (const one of command.commands) endingInUsage(one);
+  return command;
 }
 
 interface ExpectedError extends Error {
@@ -29,7 +48,12 @@ function linesOf({ message, code }: ExpectedError): string {
   return `${lines.join('\n')}\nbaton: ${lines.length} problems [${code}]\n`;
 }
 
+/** It could not be done; the sentence says why. */
+export class CommandError extends Error {
+  override readonly name: string = 'CommandError';
+}
+
 /** The command line itself is wrong. */
-export class UsageError extends Error {
+export class UsageError extends CommandError {
   override readonly name = 'UsageError';
 }

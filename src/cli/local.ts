@@ -1,7 +1,7 @@
 /** What the commands for clusters on this machine share. */
 import { resolve } from 'node:path';
-import { ConfigError, LocalClusterError } from '../server/index.ts';
-import { UsageError } from './errors.ts';
+import { LocalClusterError } from '../server/local/index.ts';
+import { CommandError } from './errors.ts';
 
 export const DEFAULT_DIRECTORY = 'baton-data';
 
@@ -11,7 +11,6 @@ export function dataDirectory(given: string | undefined): string {
 
 /** One line for whoever typed the command. */
 export function refuseLocal(error: unknown): never {
-  if (error instanceof LocalClusterError || error instanceof ConfigError)
-    throw new UsageError(`${error.message} [${error.code}]`);
+  if (error instanceof LocalClusterError) throw new CommandError(`${error.message} [${error.code}]`);
   throw error;
 }

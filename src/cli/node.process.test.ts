@@ -315,13 +315,17 @@ describe('bad company', () => {
 });
 
 describe('a start that cannot be is one line', () => {
-  async function refused(...args: readonly string[]): Promise<string> {
+  async function ended(exit: number, args: readonly string[]): Promise<string> {
     const running = new Running(there.nursery.spawn(BATON, args));
     const { code } = await running.exited;
-    expect(code).toBe(1);
+    expect(code).toBe(exit);
     expect(running.errors.trim().split('\n')).toHaveLength(1);
     return running.errors;
   }
+
+  const refused = (...args: readonly string[]): Promise<string> => ended(1, args);
+  /** The command line, or the file, is wrong. */
+  const misused = (...args: readonly string[]): Promise<string> => ended(2, args);
 
   test('of a node', async () => {
     const config = ['--config', there.path];
@@ -329,8 +333,8 @@ describe('a start that cannot be is one line', () => {
       'has no node west-9. [NODE_UNKNOWN]',
     );
     expect(await refused('node', ...config, '--name', 'west-1')).toContain('[DATA_IN_USE]');
-    expect(await refused('node', '--config', '/none', '--name', 'x')).toContain('[CONFIG_UNREADABLE]');
-    expect(await refused('node', ...config, '--name', 'west-1', '--log-level', 'loud')).toContain(
+    expect(await misused('node', '--config', '/none', '--name', 'x')).toContain('[CONFIG_UNREADABLE]');
+    expect(await misused('node', ...config, '--name', 'west-1', '--log-level', 'loud')).toContain(
       '--log-level',
     );
     const moved = join(there.nursery.directory, 'moved.yaml');
@@ -340,20 +344,20 @@ describe('a start that cannot be is one line', () => {
 
   test('of an acceptor', async () => {
     const config = ['--config', there.path];
-    expect(await refused('acceptor', ...config, '--name', 'a9')).toContain('has no acceptor a9.');
+    expect(await misused('acceptor', ...config, '--name', 'a9')).toContain('has no acceptor a9.');
     expect(await refused('acceptor', ...config, '--name', 'a1')).toContain('[DATA_LOCKED]');
-    expect(await refused('acceptor', ...config)).toContain('--config needs --name.');
-    expect(await refused('acceptor', ...config, '--name', 'a1', '--data', 'x')).toContain(
+    expect(await misused('acceptor', ...config)).toContain('--config needs --name.');
+    expect(await misused('acceptor', ...config, '--name', 'a1', '--data', 'x')).toContain(
       'the file says that',
     );
-    expect(await refused('acceptor')).toContain('Either --data or --config and --name must be given.');
+    expect(await misused('acceptor')).toContain('Either --data or --config and --name must be given.');
   });
 
   test('what is wrong with the file is a line for each', async () => {
     const broken = join(there.nursery.directory, 'broken.yaml');
     writeFileSync(broken, 'cluster: 7\nregions: []\n');
     const running = new Running(there.nursery.spawn(BATON, ['node', '--config', broken, '--name', 'x']));
-    expect((await running.exited).code).toBe(1);
+    expect((await running.exited).code).toBe(2);
     expect(running.errors).toMatch(/broken\.yaml:1:10 cluster: /);
     expect(running.errors).toMatch(/problems \[CONFIG_INVALID\]\n$/);
   });

@@ -1,13 +1,8 @@
 /** `baton node`: a node of a cluster as a process. */
 import { Command } from 'commander';
 import { type Logger, pino } from 'pino';
-import {
-  type ClusterConfig,
-  formatAddress,
-  formatProblem,
-  NodeDaemon,
-  readClusterFile,
-} from '../server/index.ts';
+import { type ClusterConfig, formatAddress, formatProblem, readClusterFile } from '../server/config/index.ts';
+import { NodeDaemon } from '../server/daemon/index.ts';
 import { logLevel, positiveInteger } from './flags.ts';
 import { toldToStop } from './stopping.ts';
 import { version } from './version.ts';

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isRunning } from '../caspaxos/index.ts';
-import { freePort, readState } from '../server/index.ts';
+import { freePortBase } from '../../test/support/port-base.ts';
+import { readState } from '../server/index.ts';
 
 const BATON = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const SMALL = ['--regions', '3', '--acceptors', '3', '--partition-sets', '2'];
@@ -32,14 +33,8 @@ afterEach(async () => {
   rmSync(join(directory, '..'), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 });
 
-/** A stretch of ports that nobody has asked for: each test file has its own. */
-async function portBase(): Promise<string> {
-  for (let at = 0; at < 2; at += 1) await freePort();
-  return String(await freePort());
-}
-
 async function start(...flags: string[]): Promise<ChildProcess> {
-  const args = ['up', '--data', directory, '--port-base', await portBase(), ...SMALL, ...flags];
+  const args = ['up', '--data', directory, '--port-base', String(await freePortBase()), ...SMALL, ...flags];
   up = spawn(process.execPath, [BATON, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   output = '';
   up.stdout!.on('data', (bytes: Buffer) => (output += bytes.toString()));
@@ -80,14 +75,32 @@ describe('baton up', { timeout: 90_000 }, () => {
     const child = await start();
     await printed(/Ctrl-C stops everything/);
     expect(output).toMatch(/west +west-1 +127\.0\.0\.1:\d+ +http:\/\/127\.0\.0\.1:\d+/);
+    const [, page, token] = /Baton is up.*\n\nOpen (http:\/\/127\.0\.0\.1:\d+\/)#token=(\S+)\n/.exec(output)!;
+    expect(readFileSync(join(directory, 'operator.token'), 'utf8').trim()).toBe(token);
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await fetch(`${page}v1/local`)).status).toBe(401);
+    expect((await fetch(`${page}v1/local`, { headers })).status).toBe(200);
+    expect((await baton('list', '--cluster', directory)).code).toBe(0);
     expect(output).toMatch(/dig @127\.0\.0\.1 -p \d+ TXT demo\.baton\.local/);
     expect(output).toMatch(/chaos kill west --data /);
+    const [, endpoint, key] = /new CosmosClient\(\{ endpoint: '(.*?)', key: '(.*?)' \}\)/.exec(output)!;
+    expect(output).toMatch(new RegExp(`http, global +${endpoint}\n`));
+    expect(readFileSync(join(directory, 'keys', 'primary'), 'utf8').trim()).toBe(key);
+
+    const doors = await baton('chaos', 'kill', 'gateway', 'west-gateway', '--data', directory);
+    expect(doors.out).toBe('kill gateway, west-gateway: gateway, west-gateway\n');
+
+    const on = await baton('chaos', 'load', 'on', '--per-second', '40', '--data', directory);
+    expect(on).toEqual({ code: 0, out: 'load on: 40 writes a second\n', err: '' });
+    await printed(/load on: 40 writes a second/);
 
     const killed = await baton('chaos', 'kill', 'west', '--data', directory);
     expect(killed).toEqual({ code: 0, out: 'kill west: west-1\n', err: '' });
     await printed(/items-0.*: west -> (east|north), [\d.]+ s after kill west/);
     expect((await baton('chaos', 'heal', '--data', directory)).code).toBe(0);
     await printed(/items-0.*: (east|north) -> west/);
+    const off = await baton('chaos', 'load', 'off', '--data', directory, '--json');
+    expect(JSON.parse(off.out)).toMatchObject({ action: 'load', load: { on: false, perSecond: 40 } });
 
     const unknown = await baton('chaos', 'kill', 'south', '--data', directory);
     expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining('[NAME_UNKNOWN]') as string });
@@ -98,7 +111,8 @@ describe('baton up', { timeout: 90_000 }, () => {
     child.kill('SIGINT');
     expect(await exitOf(child)).toBe(0);
     const order = [...output.matchAll(/stopped (\S+)/g)].map(([, name]) => name);
-    expect(order.slice(0, 3)).toEqual(['north-1', 'east-1', 'west-1']);
+    expect(order.slice(0, 4).every((name) => name!.endsWith('gateway'))).toBe(true);
+    expect(order.slice(4, 7)).toEqual(['north-1', 'east-1', 'west-1']);
     expect(order.at(-1)).toBe('dns');
     expect(members.filter(isRunning)).toEqual([]);
     const gone = await baton('chaos', 'kill', 'west', '--data', directory);
@@ -108,20 +122,28 @@ describe('baton up', { timeout: 90_000 }, () => {
   test('killed with -9 leaves no process, not even one that was paused', async () => {
     const child = await start('--json');
     await printed(/\n/);
-    expect(JSON.parse(output)).toMatchObject({ pid: child.pid, regions: [{ name: 'west' }, {}, {}] });
+    expect(JSON.parse(output)).toMatchObject({
+      pid: child.pid,
+      regions: [{ name: 'west' }, {}, {}],
+      gateways: [{ name: 'gateway' }, { name: 'west-gateway', region: 'west' }, {}, {}],
+      keys: { primary: join(directory, 'keys', 'primary') },
+      page: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/) as string,
+      tokens: { operator: join(directory, 'operator.token'), viewer: join(directory, 'viewer.token') },
+    });
     expect((await baton('chaos', 'pause', 'east', '--data', directory, '--json')).code).toBe(0);
     const members = await family();
     expect(members.every(isRunning)).toBe(true);
     child.kill('SIGKILL');
     await expect.poll(() => members.filter(isRunning), { timeout: 15_000, interval: 50 }).toEqual([]);
-    const again = await start();
+    const again = await start('--no-gateways');
     await printed(/Ctrl-C stops everything/);
+    expect(output).not.toMatch(/http, global|CosmosClient/);
     again.kill('SIGTERM');
     expect(await exitOf(again)).toBe(0);
   });
 
   test('told twice to stop, stops at once', async () => {
-    const child = await start();
+    const child = await start('--no-gateways');
     await printed(/Ctrl-C stops everything/);
     expect((await baton('chaos', 'pause', 'west', '--data', directory)).code).toBe(0);
     const members = await family();
@@ -141,7 +163,7 @@ describe('baton up', { timeout: 90_000 }, () => {
   });
 
   test('refuses with one line: a taken port, wrong flags', async () => {
-    const base = Number(await portBase());
+    const base = await freePortBase();
     const server = createServer();
     await once(server.listen(base + 1, '127.0.0.1'), 'listening');
     const taken = await baton('up', '--data', directory, '--port-base', String(base), ...SMALL);
@@ -157,7 +179,17 @@ describe('baton up', { timeout: 90_000 }, () => {
       ['--acceptors', 'x'],
     ]) {
       const { code, err } = await baton('up', '--data', directory, ...flags);
-      expect([code, err.split('\n').length]).toEqual([1, 2]);
+      expect([code, err.split('\n').length]).toEqual([2, 2]);
+    }
+    for (const words of [
+      ['load'],
+      ['load', 'west'],
+      ['load', 'off', '--per-second', '3'],
+      ['load', 'on', '--per-second', '5001'],
+      ['kill', 'west', '--per-second', '3'],
+    ]) {
+      const { code, err } = await baton('chaos', ...words, '--data', directory);
+      expect([code, err.split('\n').length]).toEqual([2, 2]);
     }
     expect(readFileSync(join(directory, 'baton.yaml'), 'utf8')).toContain(`${base + 1}`);
   });

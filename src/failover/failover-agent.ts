@@ -51,22 +51,6 @@ export interface FailoverAgentOptions extends Pick<
   readonly cluster?: Omit<ClusterOptions, 'acceptors'>;
 }
 
-/** What most partition-sets want; the preferred region first. */
-export function configurationFor(
-  regions: readonly RegionName[],
-  changes: Partial<Configuration> = {},
-): Configuration {
-  return {
-    version: 1,
-    priorities: regions,
-    consistency: 'Strong',
-    minDurability: Math.min(2, regions.length),
-    timings: PROFILES.paper,
-    failback: 'automatic',
-    ...changes,
-  };
-}
-
 /** A cluster whose proposers take turns as the policy says: for agents, which all update at the same pace. */
 export function openAgentCluster(
   options: ClusterOptions,

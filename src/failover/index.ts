@@ -4,7 +4,6 @@ export * from './core/index.ts';
 export type { AgentView, Driver } from './driver.ts';
 export { FAILOVER_ERRORS, FailoverError, type FailoverErrorCode } from './errors.ts';
 export {
-  configurationFor,
   FailoverAgent,
   type FailoverAgentOptions,
   openAgentCluster,

@@ -1,4 +1,5 @@
 /** The transport between nodes, and between clients and nodes. */
+export { formatAddress } from './address.ts';
 export type { CallOptions } from './calls.ts';
 export { Connection, type ConnectionHandlers } from './connection.ts';
 export { type Address, dial, type DialOptions } from './dial.ts';

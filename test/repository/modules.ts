@@ -29,13 +29,38 @@ const TEST_FUNCTIONS = new Set(['it', 'test', 'describe', 'suite']);
 const TEST_MODES = new Set(['skip', 'only', 'todo', 'skipIf', 'runIf']);
 const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 
+/** Several checks want the same: a file is parsed once as long as it does not change. */
+const known = new Map<string, { readonly text: string; readonly facts: ModuleFacts }>();
+
 export function factsOf(path: string, text: string): ModuleFacts {
+  const before = known.get(path);
+  if (before?.text === text) return before.facts;
+  const facts = readFacts(path, text);
+  known.set(path, { text, facts });
+  return facts;
+}
+
+function readFacts(path: string, text: string): ModuleFacts {
   const { program, errors } = parseSync(path, text);
   if (errors.length > 0) throw new Error(`${path} does not parse: ${errors[0]!.message}`);
   const facts = { imports: [], strings: [], functions: [], testModes: [] };
-  const lineAt = (offset: number): number => text.slice(0, offset).split('\n').length;
+  const lineAt = lineFinder(text);
   visit(program as unknown as SyntaxNode, undefined, (node, parent) => collect(node, parent, facts, lineAt));
   return facts;
+}
+
+function lineFinder(text: string): (offset: number) => number {
+  const ends: number[] = [];
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) ends.push(at);
+  return (offset) => {
+    let [low, high] = [0, ends.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (ends[middle]! < offset) low = middle + 1;
+      else high = middle;
+    }
+    return low + 1;
+  };
 }
 
 interface Collected {

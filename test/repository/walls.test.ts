@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { repositoryTree, treeOf } from './tree.ts';
-import { brokenProjects, importsThroughWalls, unknownRooms } from './walls.ts';
+import { brokenProjects, DOORS, importsThroughWalls, unknownRooms } from './walls.ts';
 
 describe('the walls between the rooms', () => {
   test('every folder of src is a room', () => {
@@ -9,6 +9,10 @@ describe('the walls between the rooms', () => {
 
   test('imports point down, through index.ts', () => {
     expect(importsThroughWalls(repositoryTree())).toEqual([]);
+  });
+
+  test('every door leads somewhere', () => {
+    expect([...DOORS].filter((door) => !repositoryTree().has(door))).toEqual([]);
   });
 
   test('every room and core is a project that refers to lower ones only', () => {
@@ -27,6 +31,9 @@ const importing = (path: string, specifier: string) =>
       'src/caspaxos/core/index.ts': '',
       'src/caspaxos/core/leader.ts': '',
       'src/failover/index.ts': '',
+      'src/server/config/index.ts': '',
+      'src/server/config/read.ts': '',
+      'src/server/node/index.ts': '',
       'test/support/not-run.ts': '',
       [path]: `export type { Something } from '${specifier}';`,
     }),
@@ -37,6 +44,9 @@ describe('the check of imports', () => {
     ['an upward import', 'src/protocol/a.ts', '../caspaxos/index.ts', 'caspaxos is above protocol'],
     ['an upward import by the package', 'src/caspaxos/a.ts', 'baton/failover', 'failover is above caspaxos'],
     ['a window', 'src/caspaxos/a.ts', '../protocol/ballot.ts', 'entered through its index.ts'],
+    ['a window beside a door', 'src/cli/a.ts', '../server/config/read.ts', 'entered through its index.ts'],
+    ['a folder that is no door', 'src/cli/a.ts', '../server/node/index.ts', 'entered through its index.ts'],
+    ['a door above', 'src/failover/a.ts', '../server/config/index.ts', 'server is above failover'],
     [
       'a window into a core',
       'src/failover/a.ts',
@@ -55,6 +65,7 @@ describe('the check of imports', () => {
   test.each([
     ['a lower room', 'src/caspaxos/a.ts', '../protocol/index.ts'],
     ['a lower room, by the package', 'src/caspaxos/a.test.ts', 'baton/protocol'],
+    ['a door of a lower room', 'src/cli/a.ts', '../server/config/index.ts'],
     ['its own core', 'src/caspaxos/stores/a.ts', '../core/index.ts'],
     ['a lower room from a core', 'src/caspaxos/core/a.ts', '../../protocol/index.ts'],
     ['the core of a lower room from a core', 'src/failover/core/a.ts', '../../caspaxos/core/index.ts'],

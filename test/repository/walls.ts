@@ -1,5 +1,5 @@
 /**
- * The walls between the rooms. Imports point down the list, through the other room's `index.ts`, and a core sees only
+ * The walls between the rooms. Imports point down the list, through the other room's `index.ts` or a door it names, and a core sees only
  * itself, the rooms below, and packages that only compute. The compiler enforces most of it through project references; `walls-enforced` shows
  * that it does, and the checks here see to the rest: that every room has its project, that no project refers upwards,
  * and that nobody climbs through a window into the middle of another room.
@@ -22,6 +22,18 @@ export const ROOMS = [
   'transport',
   'protocol',
 ] as const;
+
+/**
+ * Folders that are doors of their own, by their `index.ts`: who needs one of them does not load the whole room. Everybody else's
+ * way in is the room's `index.ts`.
+ */
+export const DOORS: ReadonlySet<string> = new Set([
+  'src/engine/core/index.ts',
+  'src/failover/core/index.ts',
+  ...['catalog', 'certs', 'config', 'daemon', 'dns', 'gateway', 'http', 'local'].map(
+    (folder) => `src/server/${folder}/index.ts`,
+  ),
+]);
 
 /** The part of the tree that a project covers: a room, or the core inside it. */
 interface Place {
@@ -70,7 +82,9 @@ function complaintAbout(path: string, specifier: string, target: string | undefi
     if (!isBelow(there.room, here.room)) return `${there.room} is above ${here.room}`;
     // A core that cannot see Node enters the core of another room, which cannot either.
     const isDoor =
-      target === `src/${there.room}/index.ts` || (here.core && target === `src/${there.room}/core/index.ts`);
+      target === `src/${there.room}/index.ts` ||
+      DOORS.has(target) ||
+      (here.core && target === `src/${there.room}/core/index.ts`);
     return isDoor ? undefined : `${there.room} is entered through its index.ts`;
   }
   if (here.core && !there.core) return 'a core sees only itself and the rooms below';

@@ -18,7 +18,7 @@ import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { CasPaxosError } from '../errors.ts';
 import type { DiskAcceptor } from './disk-acceptor.ts';
-import { ServiceMetrics } from './metrics.ts';
+import type { ServiceMetrics } from './metrics.ts';
 import { AcceptorStream } from './stream.ts';
 import { DEFAULT_MAX_REQUEST_BYTES, STREAM_PATH, STREAM_PROTOCOL } from './wire.ts';
 
@@ -35,14 +35,14 @@ export class AcceptorServer {
   readonly #acceptor: DiskAcceptor;
   readonly #server: HttpServer | HttpsServer;
   readonly #streams = new Set<AcceptorStream>();
-  readonly #metrics: ServiceMetrics;
+  /** Made when somebody asks: what collects them takes longer to load than all the rest of an acceptor. */
+  #metrics: Promise<ServiceMetrics> | undefined;
   #options: AcceptorServerOptions;
   #stopping = false;
 
   private constructor(acceptor: DiskAcceptor, options: AcceptorServerOptions) {
     this.#acceptor = acceptor;
     this.#options = options;
-    this.#metrics = new ServiceMetrics(acceptor, () => this.#streams.size);
     const limits = { requestTimeout: 10_000, headersTimeout: 10_000, maxHeaderSize: 16 * 1024 };
     const respond = (request: IncomingMessage, response: ServerResponse): void => {
       void this.#respond(request, response);
@@ -105,7 +105,15 @@ export class AcceptorServer {
       return reply(response, 426, `Upgrade to ${STREAM_PROTOCOL} to use the acceptor.\n`);
     if (path !== '/metrics') return reply(response, 404, 'Here are /health and /metrics.\n');
     if (!this.#isAuthorized(request)) return reply(response, 401, 'A bearer token is needed.\n');
-    return reply(response, 200, await this.#metrics.text(), 'text/plain; version=0.0.4; charset=utf-8');
+    const text = await (await this.#serviceMetrics()).text();
+    return reply(response, 200, text, 'text/plain; version=0.0.4; charset=utf-8');
+  }
+
+  #serviceMetrics(): Promise<ServiceMetrics> {
+    this.#metrics ??= import('./metrics.ts').then(
+      ({ ServiceMetrics: Metrics }) => new Metrics(this.#acceptor, () => this.#streams.size),
+    );
+    return this.#metrics;
   }
 
   #respondHealth(response: ServerResponse): void {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../server/index.ts';
+import { freePort } from '../../server/local/index.ts';
 
 const CLI = fileURLToPath(new URL('../main.js', import.meta.url));
 

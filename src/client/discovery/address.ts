@@ -2,6 +2,8 @@
 import { isIPv6 } from 'node:net';
 import type { Address } from '../../transport/index.ts';
 
+export { formatAddress } from '../../transport/index.ts';
+
 const ADDRESS = /^(?:\[(?<ipv6>[\w.:%-]+)\]|(?<host>[\w.-]+)):(?<port>[1-9]\d{0,4})$/;
 const LONGEST = 300;
 
@@ -11,8 +13,4 @@ export function parseAddress(text: string): Address | undefined {
   if (host === undefined || Number(port) > 65_535) return undefined;
   if (ipv6 !== undefined && !isIPv6(ipv6)) return undefined;
   return { host, port: Number(port) };
-}
-
-export function formatAddress({ host, port }: Address): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -1,5 +1,5 @@
 /** What must fit together in a cluster file, beyond the form of each field. */
-import { CONSISTENCY_LEVELS } from '../../failover/index.ts';
+import { CONSISTENCY_LEVELS } from '../../failover/core/index.ts';
 import type { Address } from '../../transport/index.ts';
 import { type Draft, Once, type Steps } from './draft.ts';
 import { DEFAULT_PARTITION_SETS, KEY_NAMES, TOKEN_NAMES } from './schema.ts';

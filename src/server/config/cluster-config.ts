@@ -1,6 +1,6 @@
 /** What a cluster file says once it was found good: every default filled in, addresses read, paths absolute. */
 import { dirname, resolve } from 'node:path';
-import { type Consistency, PROFILES, type Timings } from '../../failover/index.ts';
+import { type Consistency, PROFILES, type Timings } from '../../failover/core/index.ts';
 import type { TrimPolicy } from '../../engine/index.ts';
 import type { Address } from '../../transport/index.ts';
 import type { Position, Problem } from './problems.ts';

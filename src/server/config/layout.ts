@@ -2,8 +2,8 @@
  * Who holds what. Every region has the same number of nodes, its columns: node i of each region holds the copies of the
  * partition-sets k with k mod columns = i, so that a node has exactly one peer in each other region.
  */
-import { epkRanges } from '../../engine/index.ts';
-import { type Configuration, configurationFor } from '../../failover/index.ts';
+import { epkRanges } from '../../engine/core/index.ts';
+import { type Configuration, configurationFor } from '../../failover/core/index.ts';
 import { digitsFor } from './checks.ts';
 import {
   type AcceptorConfig,

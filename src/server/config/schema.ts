@@ -4,7 +4,7 @@
  * SIGHUP all read this one table.
  */
 import * as z from 'zod/mini';
-import { CONSISTENCY_LEVELS } from '../../failover/index.ts';
+import { CONSISTENCY_LEVELS } from '../../failover/core/index.ts';
 import {
   address,
   type Field,

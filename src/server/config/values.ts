@@ -3,8 +3,7 @@ import { isIP } from 'node:net';
 import type { Address } from '../../transport/index.ts';
 import { quoted } from './problems.ts';
 
-export { formatAddress } from '../../client/index.ts';
-export { isLoopback } from '../../transport/index.ts';
+export { formatAddress, isLoopback } from '../../transport/index.ts';
 
 export type Read<T> = { readonly value: T } | { readonly wrong: string };
 

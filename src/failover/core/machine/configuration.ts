@@ -53,6 +53,22 @@ export interface Configuration {
   readonly signals?: SignalPolicy;
 }
 
+/** What most partition-sets want; the preferred region first. */
+export function configurationFor(
+  regions: readonly RegionName[],
+  changes: Partial<Configuration> = {},
+): Configuration {
+  return {
+    version: 1,
+    priorities: regions,
+    consistency: 'Strong',
+    minDurability: Math.min(2, regions.length),
+    timings: PROFILES.paper,
+    failback: 'automatic',
+    ...changes,
+  };
+}
+
 /** Levels whose commits wait for the lease set, and whose writers are elected from it alone (rule 9). */
 export function needsLeaseSet(consistency: Consistency): boolean {
   return consistency === 'Strong' || consistency === 'BoundedStaleness';

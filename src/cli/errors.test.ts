@@ -1,0 +1,59 @@
+import { Command } from 'commander';
+import { afterEach, expect, test, vi } from 'vitest';
+import { CommandError, endingInUsage, reportError, UsageError } from './errors.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  process.exitCode = undefined;
+});
+
+function reported(error: unknown): { readonly text: string; readonly code: unknown } {
+  const written: string[] = [];
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  reportError(error);
+  return { text: written.join(''), code: process.exitCode };
+}
+
+class OfARoomError extends Error {
+  override readonly name = 'OfARoomError';
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+test.each([
+  [new UsageError('That is no flag.'), 'baton: That is no flag.\n', 2],
+  [new CommandError('It is taken. [PORT_TAKEN]'), 'baton: It is taken. [PORT_TAKEN]\n', 1],
+  [new OfARoomError('DISK_FULL', 'There is no room.'), 'baton: There is no room. [DISK_FULL]\n', 1],
+  [
+    new OfARoomError('CONFIG_INVALID', 'a.yaml:1 x\na.yaml:2 y'),
+    'a.yaml:1 x\na.yaml:2 y\nbaton: 2 problems [CONFIG_INVALID]\n',
+    2,
+  ],
+])('%s is said in a line, and its exit code says whose matter it is', (error, text, code) => {
+  expect(reported(error)).toEqual({ text, code });
+});
+
+test('a defect is thrown with all it has', () => {
+  for (const error of [new TypeError('x'), Object.assign(new Error('x'), { code: 'EIO', syscall: 'read' })])
+    expect(() => reportError(error)).toThrow(error);
+});
+
+test.each([
+  [['--colour'], 2],
+  [['inner', '--colour'], 2],
+  [['inner', 'dance'], 2],
+  [['dance'], 2],
+  [['inner', '--help'], 0],
+])('a command line of %j ends with %d', async (args, code) => {
+  const inner = new Command('inner').action(() => {}).allowExcessArguments(false);
+  const program = endingInUsage(new Command('baton').addCommand(inner));
+  for (const stream of [process.stdout, process.stderr]) vi.spyOn(stream, 'write').mockReturnValue(true);
+  vi.spyOn(process, 'exit').mockImplementation((exit) => {
+    throw new Error(`exit ${exit}`);
+  });
+  await expect(program.parseAsync(args, { from: 'user' })).rejects.toThrow(`exit ${code}`);
+});
