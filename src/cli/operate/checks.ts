@@ -2,12 +2,13 @@
  * What `baton doctor` looks for. A check gets everything that was seen and returns what is wrong; each finding says what it
  * means and what to do, so that somebody who is woken at night need not know the design.
  */
-import { type CertificateFacts, isLoopback } from '../../server/index.ts';
-import type { LostWriteAt } from './cluster.ts';
+import type { CertificateFacts } from '../../server/certs/index.ts';
+import { isLoopback } from '../../server/config/index.ts';
 import type { FoundCluster } from './find.ts';
-import { lagOf, type ProblemKind, problemsOf, type Severity } from './health.ts';
+import { gatewayFinding, type ShutGateway } from './gateways.ts';
+import { lagOf, type PartitionProblem, type ProblemKind, problemsOf, type Severity } from './health.ts';
 import type { ClusterView } from './merge.ts';
-import { millis, plural } from './output.ts';
+import { millis, plural, someOf } from './output.ts';
 import { timeOfId } from './stage.ts';
 
 export interface Finding {
@@ -20,8 +21,7 @@ export interface Finding {
 export interface Evidence {
   readonly view: ClusterView;
   readonly found: FoundCluster;
-  /** Absent when no node could be asked. */
-  readonly lostWrites?: readonly LostWriteAt[];
+  readonly shutGateways: readonly ShutGateway[];
   /** Certificates in the files that the cluster file names, as far as they are here. */
   readonly certificates: readonly (CertificateFacts & { readonly file: string })[];
   readonly now: number;
@@ -30,23 +30,76 @@ export interface Evidence {
 
 export type Check = (evidence: Evidence) => readonly Finding[];
 
-const NAMED = 5;
+/** Why a node does not answer, and what can be done about it. */
+const SILENCES: readonly { readonly is: RegExp; readonly means: string; readonly remedy: string }[] = [
+  {
+    is: /answers there$/,
+    means: 'The cluster file leads to another process; nothing is known of this node.',
+    remedy: 'Correct the http address of the node in the cluster file, or start the node that belongs there.',
+  },
+  {
+    is: /^timed out$/,
+    means: 'It hangs or is stopped, or what is sent to it gets lost. Its copies are not kept up to date.',
+    remedy:
+      'Look at its process (stopped, or without processor time or memory?) and start it again, or look at the network.',
+  },
+  {
+    is: /^not understood/,
+    means: 'What answers there is no node, or one of a version that this command does not know.',
+    remedy: 'Look at the http address in the cluster file, and use the baton command of the nodes’ version.',
+  },
+  {
+    is: /certificate|TLS/,
+    means: 'Nothing can be asked of it from here. Whether it serves, other nodes know.',
+    remedy: 'See that tls in the cluster file names the authority of the nodes: baton certs show FILE.',
+  },
+];
 
-/** A few names, and how many more. */
-function some(names: readonly string[]): string {
-  const more = names.length - NAMED;
-  return `${names.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+function nodes(evidence: Evidence): Finding[] {
+  const { view } = evidence;
+  const silent = view.nodes.filter(({ isUp, isRefused }) => !isUp && isRefused !== true);
+  return [
+    ...refusing(evidence),
+    ...silent.map(({ name, region, reason = '', http }): Finding => {
+      const usual = {
+        means: 'Its copies are not served and not kept up to date, or this machine cannot reach it.',
+        remedy: `Start it (baton node --config FILE --name ${name}), or look at the network between here and ${region}.`,
+      };
+      const known = SILENCES.find(({ is }) => is.test(reason)) ?? usual;
+      const where = http === undefined ? '' : ` at ${http.host}:${http.port}`;
+      return {
+        severity: 'critical',
+        finding: `The node ${name} of ${region} does not answer${where}: ${unended(reason)}.`,
+        means: known.means,
+        remedy: known.remedy,
+      };
+    }),
+  ];
 }
 
-function nodes({ view }: Evidence): Finding[] {
-  return view.nodes
-    .filter(({ isUp }) => !isUp)
-    .map(({ name, region, reason }) => ({
+/** They answer, and want to know who asks. */
+function refusing({ view, found: { config } }: Evidence): Finding[] {
+  const all = view.nodes.filter(({ isRefused }) => isRefused === true);
+  if (all.length === 0) return [];
+  const names = someOf(all.map(({ name }) => name));
+  const token =
+    config.tokens.operator === undefined
+      ? `Name the operators’ token under tokens.operator in ${config.path}`
+      : `See that tokens.operator in ${config.path} leads to the token that the nodes have`;
+  const certificate =
+    config.tls === undefined ? '' : ', or make a certificate of their authority (baton certs issue operator)';
+  return [
+    {
       severity: 'critical',
-      finding: `The node ${name} of ${region} does not answer: ${reason}.`,
-      means: 'Its copies are not served and not kept up to date, or this machine cannot reach it.',
-      remedy: `Start it (baton node --name ${name}), or look at the network between here and ${region}.`,
-    }));
+      finding: `${names} ${all.length === 1 ? 'does' : 'do'} not let this operator in: ${unended(all[0]!.reason ?? '')}.`,
+      means: 'They run; what they know cannot be seen from here, and nothing can be asked of them.',
+      remedy: `${token}${certificate}.`,
+    },
+  ];
+}
+
+function unended(sentence: string): string {
+  return sentence.replace(/\.$/, '');
 }
 
 function links({ view }: Evidence): Finding[] {
@@ -60,7 +113,7 @@ function links({ view }: Evidence): Finding[] {
   return [
     {
       severity: 'critical',
-      finding: `Nodes that are up do not reach each other: ${some(cut)}.`,
+      finding: `Nodes that are up do not reach each other: ${someOf(cut)}.`,
       means: 'Replication between them stands still; at Strong the region is taken out of the lease set.',
       remedy: 'Look at the network, firewalls and certificates between these nodes.',
     },
@@ -79,34 +132,39 @@ function acceptors({ view, found }: Evidence): Finding[] {
     }
   }
   const total = Math.max(said.size, found.config.acceptors.length);
-  const majority = Math.floor(total / 2) + 1;
   const down = [...said].filter(([, { up }]) => up.length === 0).map(([name]) => name);
   const torn = [...said].filter(([, { up, down: not }]) => up.length > 0 && not.length > 0);
   const findings: Finding[] = torn.map(([name, { down: not }]) => ({
     severity: 'warning',
-    finding: `The acceptor ${name} is not reached from ${some(not)}.`,
+    finding: `The acceptor ${name} is not reached from ${someOf(not)}.`,
     means: 'These nodes have fewer acceptors to lose than the others.',
     remedy: 'Look at the network between them and the acceptor.',
   }));
   findings.push(...waiting(view));
-  if (down.length === 0) return findings;
+  return down.length === 0 ? findings : [lostAcceptors(down, total), ...findings];
+}
+
+function lostAcceptors(down: readonly string[], total: number): Finding {
+  const majority = Math.floor(total / 2) + 1;
   const left = total - down.length;
-  const isLost = left < majority;
-  return [
-    {
-      severity: isLost ? 'critical' : 'warning',
-      finding: `${isLost ? 'A majority of acceptors is lost' : 'Acceptors are down'}: ${some(down)}; ${left} of ${total} are up.`,
-      means: isLost
-        ? `No lease can be renewed and nothing can fail over until ${majority} are up: writes stop.`
-        : left === majority
-          ? 'Failover works. One more, and it does not.'
-          : `Failover works. ${plural(left - majority, 'more acceptor')} may be lost.`,
-      remedy: isLost
-        ? 'Start them on their old data. If the data is gone for good, see docs/operations.md.'
-        : 'Start them on their old data, or put others in their place.',
-    },
-    ...findings,
-  ];
+  const start = `Start ${down.length === 1 ? 'it on its' : 'them on their'} old data (baton acceptor --config FILE --name ${down[0]})`;
+  if (left < majority) {
+    return {
+      severity: 'critical',
+      finding: `A majority of acceptors is lost (${someOf(down)}): ${left} of ${total} are up.`,
+      means: `No lease can be renewed and nothing can fail over until ${majority} are up: writes stop.`,
+      remedy: `${start}. If the data is gone for good, see "Acceptors are lost" in docs/operations.md.`,
+    };
+  }
+  return {
+    severity: 'warning',
+    finding: `The ${down.length === 1 ? 'acceptor' : 'acceptors'} ${someOf(down)} ${down.length === 1 ? 'is' : 'are'} down: ${left} of ${total} are up.`,
+    means:
+      left === majority
+        ? 'Writes and failovers go on. If one more is lost, both stop.'
+        : `Writes and failovers go on, also if ${plural(left - majority, 'more acceptor')} should be lost.`,
+    remedy: `${start}, or put ${down.length === 1 ? 'another in its' : 'others in their'} place (docs/operations.md).`,
+  };
 }
 
 /** They have not found a set of acceptors in force since they started. */
@@ -119,7 +177,7 @@ function waiting({ nodes: all }: ClusterView): Finding[] {
   return [
     {
       severity: 'critical',
-      finding: `${some(names)} wait for their acceptors.`,
+      finding: `${someOf(names)} ${names.length === 1 ? 'waits for its' : 'wait for their'} acceptors.`,
       means: 'A node that starts serves nothing until it reaches a majority of acceptors.',
       remedy: 'Start the acceptors, or look at the network between them and these nodes.',
     },
@@ -127,90 +185,89 @@ function waiting({ nodes: all }: ClusterView): Finding[] {
 }
 
 interface Advice {
-  readonly what: string;
+  /** Before the number and the names of the partition-sets. */
+  readonly what: (region: string) => string;
   readonly means: string;
   readonly remedy: string;
 }
 
 const ADVICE: Readonly<Record<Exclude<ProblemKind, 'moving'>, Advice>> = {
   unseen: {
-    what: 'Nobody who answers holds',
-    means: 'Nothing is known about them.',
+    what: () => 'Nobody who answers knows the state of',
+    means: 'Whether they can be written is not known.',
     remedy: 'Start the nodes that hold them (baton topology shows which do not answer).',
   },
   'no writer': {
-    what: 'No write region has',
+    what: () => 'There is no write region for',
     means: 'They cannot be written. An election waits for an eligible region to report.',
     remedy:
       'Bring back a region of their lease set (baton topology). If those are gone for good: baton failover --to REGION --accept-loss.',
   },
   'no writes': {
-    what: 'The write region takes no writes for',
+    what: (region) => `The write region ${region} takes no writes for`,
     means:
-      'It is dead, starting, or waits until older leases are over. Others take over when its lease has run out.',
+      'They cannot be written now: it is dead, starting, or was elected a moment ago. When its lease has run out another takes over, unless failovers are paused or a majority of acceptors is lost.',
     remedy:
-      'Look again in a few seconds (baton list --watch). If it stays, look at that region and at the acceptors.',
+      'Look again in a few seconds (baton list --watch). If it stays, see what is found about its node and the acceptors.',
   },
   'two writers': {
-    what: 'Two regions say that they write',
+    what: () => 'Two regions say that they take the writes of',
     means: 'They were asked a moment apart, during a failover. At the same moment it must not be.',
     remedy: 'Look again. If it stays, stop one of the two nodes and report it as a defect.',
   },
   'too few copies': {
-    what: 'The lease set is below the minimum durability in',
+    what: () => 'The lease set is below the minimum durability in',
     means: 'Writes wait, because too few regions could confirm them.',
     remedy: 'Bring regions back, or lower it: baton config set minimumDurability=N.',
   },
   'region down': {
-    what: 'A region is down in',
+    what: (region) => `${region} does not report in`,
     means: 'One copy fewer; how many more may be lost shows baton doctor --if-dies REGION.',
-    remedy: 'Start the region’s nodes, or look at why they do not report.',
+    remedy:
+      'Look at the log of its node, and at the acceptors that this node reaches (baton topology -f yaml).',
   },
   starting: {
-    what: 'A node is starting that holds',
-    means: 'It has not seen their state yet.',
+    what: (region) => `The node of ${region} is starting and has not seen the state of`,
+    means: 'It has no part in them yet.',
     remedy: 'Look again in a few seconds. If it stays, look at the acceptors that this node reaches.',
   },
   'region building': {
-    what: 'A region is being built in',
+    what: (region) => `${region} is being built in`,
     means: 'It copies the data and cannot be elected yet.',
     remedy: 'Wait; baton topology --watch shows how far it is.',
   },
   'outside lease set': {
-    what: 'A live region is not in the lease set of',
+    what: (region) => `${region} is alive and not in the lease set of`,
     means: 'It serves no strong reads and cannot be elected.',
     remedy: 'Wait until it has caught up. If it stays, look at its lag (baton topology).',
   },
   behind: {
-    what: 'A region has not seen the GCN in force in',
+    what: (region) => `${region} has not seen the GCN in force in`,
     means: 'Its node does not reach a majority of acceptors, or is slow.',
     remedy: 'Look again; if it stays, look at the acceptors that this node reaches.',
   },
 };
 
+/** What a node that does not answer brings with it is said with the node. */
+function isSaid({ nodes: all }: ClusterView, { kind, region }: PartitionProblem): boolean {
+  if (kind === 'moving') return true;
+  if (kind === 'unseen') return all.some(({ isRefused }) => isRefused === true);
+  return kind === 'region down' && all.some((node) => node.region === region && !node.isUp);
+}
+
 function partitionSets({ view }: Evidence): Finding[] {
-  const found = new Map<
-    string,
-    { kind: keyof typeof ADVICE; severity: Severity; region?: string; names: Set<string> }
-  >();
+  const found = new Map<string, { problem: PartitionProblem; names: Set<string> }>();
   for (const one of view.partitionSets) {
-    for (const { kind, severity, region } of problemsOf(one)) {
-      if (kind === 'moving') continue;
-      const key = `${kind}\t${region ?? ''}`;
-      const entry = found.get(key) ?? {
-        kind,
-        severity,
-        ...(region !== undefined && { region }),
-        names: new Set(),
-      };
+    for (const problem of problemsOf(one).filter((each) => !isSaid(view, each))) {
+      const key = `${problem.kind}\t${problem.region ?? ''}`;
+      const entry = found.get(key) ?? { problem, names: new Set() };
       entry.names.add(one.name);
       found.set(key, entry);
     }
   }
-  return [...found.values()].map(({ kind, severity, region, names }) => {
-    const { what, means, remedy } = ADVICE[kind];
-    const where = region === undefined ? '' : ` (${region})`;
-    const finding = `${what} ${plural(names.size, 'partition-set')}${where}: ${some([...names])}.`;
+  return [...found.values()].map(({ problem: { kind, severity, region = '' }, names }) => {
+    const { what, means, remedy } = ADVICE[kind as keyof typeof ADVICE];
+    const finding = `${what(region)} ${plural(names.size, 'partition-set')}: ${someOf([...names])}.`;
     return { severity, finding, means, remedy };
   });
 }
@@ -227,7 +284,7 @@ function lag({ view, maxLag }: Evidence): Finding[] {
   }
   return [...worst].map(([region, { entries, names }]) => ({
     severity: 'warning',
-    finding: `${region} lags by up to ${plural(entries, 'write')} in ${plural(names.length, 'partition-set')}: ${some(names)}.`,
+    finding: `${region} lags by up to ${plural(entries, 'write')} in ${plural(names.length, 'partition-set')}: ${someOf(names)}.`,
     means:
       'A planned move there waits until it has caught up; at weaker levels that much is lost if the writer dies.',
     remedy: 'Look at the disk and the network of that region.',
@@ -258,7 +315,7 @@ function versions({ view }: Evidence): Finding[] {
     if (version) all.set(version, [...(all.get(version) ?? []), name]);
   }
   if (all.size < 2) return [];
-  const list = [...all].map(([version, names]) => `${version} (${some(names)})`).join(', ');
+  const list = [...all].map(([version, names]) => `${version} (${someOf(names)})`).join(', ');
   return [
     {
       severity: 'warning',
@@ -296,9 +353,9 @@ function pauses({ view }: Evidence): Finding[] {
   return [
     {
       severity: 'warning',
-      finding: `Automatic failovers are paused in ${plural(names.length, 'partition-set')}: ${some(names)}.`,
+      finding: `Automatic failovers are paused in ${plural(names.length, 'partition-set')}: ${someOf(names)}.`,
       means: 'If their write region dies, they cannot be written until somebody acts.',
-      remedy: 'baton resume',
+      remedy: 'When the work is done: baton resume.',
     },
   ];
 }
@@ -318,25 +375,31 @@ function intents({ view, now }: Evidence): Finding[] {
   return [
     {
       severity: 'warning',
-      finding: `Wishes of operators are open: ${some(hanging)}.`,
+      finding: `Wishes of operators are open: ${someOf(hanging)}.`,
       means:
         'What they wait for has not happened: a region to catch up, a larger lease set, nobody to depend on a region.',
       remedy:
-        'See what the region lacks (baton topology). A later wish of the same kind takes the place of an earlier one.',
+        'See what the region lacks (baton topology), or take the wish back (baton intents, baton intents withdraw ID).',
     },
   ];
 }
 
-function lost({ lostWrites = [] }: Evidence): Finding[] {
-  const open = lostWrites.filter(({ closed }) => closed == null);
+function lost({ view }: Evidence): Finding[] {
+  const open = view.partitionSets.flatMap(({ name, local }) =>
+    Object.entries(local).flatMap(([region, { undoneWrites }]) =>
+      undoneWrites === 0 ? [] : [{ name, region, count: undoneWrites }],
+    ),
+  );
   if (open.length === 0) return [];
-  const where = new Set(open.map(({ partitionSet }) => partitionSet));
+  const count = open.reduce((sum, one) => sum + one.count, 0);
+  const regions = [...new Set(open.map(({ region }) => region))].join(', ');
+  const names = someOf([...new Set(open.map(({ name }) => name))]);
   return [
     {
       severity: 'warning',
-      finding: `${plural(open.length, 'lost write')} in ${some([...where])} wait for somebody to look at them.`,
+      finding: `${plural(count, 'lost write is', 'lost writes are')} open in ${names} (kept in ${regions}).`,
       means: 'A failover undid what a region had taken. At Strong nobody was told that it was written.',
-      remedy: 'baton lost-writes, then baton lost-writes reapply or dismiss.',
+      remedy: 'Look at them: baton lost-writes. Then say baton lost-writes reapply, or dismiss.',
     },
   ];
 }
@@ -376,7 +439,7 @@ function openDoors({ found: { config } }: Evidence): Finding[] {
   return [
     {
       severity: 'critical',
-      finding: `There is no TLS, and nodes are told to listen beyond loopback: ${some(doors.map(({ name }) => name))}.`,
+      finding: `There is no TLS, and nodes are told to listen beyond loopback: ${someOf(doors.map(({ name }) => name))}.`,
       means: 'Whoever reaches these ports could read along; nodes refuse to start so.',
       remedy: 'Make certificates (baton certs), and name them under `tls` in the cluster file.',
     },
@@ -391,6 +454,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   links,
   lag,
   disks,
+  gateways: ({ shutGateways }) => shutGateways.map(gatewayFinding),
   versions,
   clocks,
   pauses,

@@ -10,7 +10,7 @@ let cluster: OperatedCluster;
 beforeEach(async () => {
   fake = await FakeCluster.start();
   const found = await findCluster(undefined, { env: {}, cwd: fake.directory });
-  cluster = new OperatedCluster(found, { timeoutMs: 300, now: () => NOW });
+  cluster = new OperatedCluster(found, { timeoutMs: 3000, now: () => NOW });
 });
 
 afterEach(() => fake.close());
@@ -87,6 +87,57 @@ describe('looking', () => {
   it('says that credentials are refused when that is all there is', async () => {
     fake.token = 'secret';
     await expect(cluster.look()).rejects.toMatchObject({ code: 'CREDENTIALS_REFUSED', exit: 1 });
+  });
+});
+
+describe('the partition-sets', () => {
+  async function names(): Promise<string[]> {
+    return (await cluster.look()).partitionSets.map(({ name, container }) => `${container} ${name}`);
+  }
+
+  it('are those of the newest map, whichever node has it', async () => {
+    fake.addContainer('shop/orders', ['shop-orders-00']);
+    for (const region of ['west', 'north']) {
+      const { map } = fake.node(region);
+      Object.assign(map!, { version: map!.version - 1, containers: map!.containers.slice(0, 1) });
+    }
+    const all = ['items items-00', 'items items-01', 'shop/orders shop-orders-00'];
+    expect(await names()).toEqual(all);
+    await fake.node('east').stop();
+    expect(await names()).toEqual(all.slice(0, 2));
+  });
+
+  it('are not those that were deleted, though a node still shows them', async () => {
+    const { map } = fake.node('north');
+    Object.assign(map!, { version: map!.version + 1, containers: [] });
+    expect(await names()).toEqual([]);
+  });
+
+  it('are not taken from another cluster’s node', async () => {
+    Object.assign(fake.node('west').map!, { cluster: 'other', version: 2 ** 50, containers: [] });
+    expect(await names()).toHaveLength(2);
+  });
+
+  it('are the file’s, and whatever nodes show, when no node tells', async () => {
+    fake.addContainer('shop/orders', ['shop-orders-00']);
+    for (const node of fake.nodes) node.map = undefined;
+    for (const node of fake.nodes) node.views = node.views.slice(1);
+    expect(await names()).toEqual(['items items-00', 'items items-01', 'shop/orders shop-orders-00']);
+  });
+
+  it('stay as they were told when nobody tells any more', async () => {
+    fake.addContainer('shop/orders', ['shop-orders-00']);
+    await names();
+    for (const node of fake.nodes) await node.stop();
+    const { partitionSets } = await cluster.look({ evenIfDead: true });
+    expect(partitionSets).toHaveLength(3);
+  });
+
+  it('that were made later are held by the nodes that the map says', async () => {
+    fake.addContainer('orders', ['orders-00']);
+    for (const { map } of fake.nodes) map!.containers[1]!.partitionSets[0]!.column = 1;
+    const { partitionSets } = await cluster.look();
+    expect((await cluster.post(partitionSets[2]!, PAUSE)).kind).toBe('unheard');
   });
 });
 

@@ -3,18 +3,19 @@
  * when people look. Wishes go to one live node, the writer's if it can be; when that surely did not hear, or may have, the
  * next is asked with the same id, under which a wish counts once.
  */
+import type { z } from 'zod';
 import type { IntentBody } from '../../failover/index.ts';
 import { OperateError } from './errors.ts';
 import type { FoundCluster, KnownNode } from './find.ts';
 import { type Answered, ask, type NodeRequest, type Outcome } from './http.ts';
 import { type ClusterView, mergeNodes, type NodeStatus, type PartitionSet } from './merge.ts';
+import { type Places, placesIn } from './places.ts';
 import {
+  type ClusterMapFacts,
   doneAnswer,
-  historyAnswer,
-  type HistoryRecord,
   intentAnswer,
-  lostWritesAnswer,
   type LostWriteRecord,
+  mapAnswer,
   nodeAnswer,
   type NodeFacts,
   partitionSetsAnswer,
@@ -47,6 +48,36 @@ export interface LostWriteAt extends LostWriteRecord {
   readonly region: string;
 }
 
+/** One of the answers that together are the whole. */
+export interface Page {
+  /** Where the next one begins; absent in the last. */
+  readonly next?: string | number | undefined;
+}
+
+export interface PagedRequest<P extends Page> {
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** The parameter that takes `next`, and what it is at first. */
+  readonly cursor: 'before' | 'after';
+  readonly start?: string;
+  readonly shape: z.ZodType<P>;
+  /** So many are enough, counted so. */
+  readonly limit: number;
+  readonly count: (page: P) => number;
+}
+
+export interface NodePages<P extends Page> {
+  readonly node: KnownNode;
+  readonly pages: readonly P[];
+  readonly hasMore: boolean;
+  /** Why it did not give all. */
+  readonly failure?: Omit<Complaint, 'name'>;
+}
+
+/** What nodes give at most in one answer. */
+const PAGE = 1000;
+/** More names make a path too long: then all are asked for. */
+const MOST_NAMED = 50;
 /** A wish waits for a majority of acceptors. */
 const POST_TIMEOUT_MS = 10_000;
 const AT_A_TIME = 16;
@@ -56,6 +87,8 @@ const NOT_TAKEN: ReadonlySet<number> = new Set([404, 429]);
 export class OperatedCluster {
   readonly found: FoundCluster;
   readonly #options: ClusterOptions;
+  /** As they were told last. */
+  #places: Places | undefined;
 
   constructor(found: FoundCluster, options: ClusterOptions) {
     this.found = found;
@@ -64,31 +97,82 @@ export class OperatedCluster {
 
   /** Everything there is to see. `CLUSTER_UNREACHABLE` when no node answers, unless that is what one wants to see. */
   async look({ evenIfDead = false } = {}): Promise<ClusterView> {
-    const nodes = await Promise.all(this.found.nodes.map((node) => this.#lookAt(node)));
+    const [nodes, places] = await Promise.all([
+      Promise.all(this.found.nodes.map((node) => this.#lookAt(node))),
+      this.#askForPlaces(),
+    ]);
     if (!evenIfDead && !nodes.some(({ isUp }) => isUp)) throw this.#unreachable(nodes);
     return {
       cluster: this.found.name,
       at: new Date(this.#options.now()).toISOString(),
       regions: this.found.regions,
       nodes,
-      partitionSets: mergeNodes(nodes, this.found.partitionSets),
+      partitionSets: mergeNodes(nodes, places),
     };
   }
 
-  async history({ name }: PartitionSet): Promise<readonly HistoryRecord[]> {
-    const path = `/v1/partition-sets/${encodeURIComponent(name)}/history`;
-    const answers = await this.#askAll(this.#holders(name), { path, shape: historyAnswer });
-    const all = answers.flatMap(({ answer }) => answer.value.history);
-    const once = new Map(all.map((entry) => [JSON.stringify(entry), entry]));
-    return [...once.values()].sort((a, b) => a.to - b.to || a.from - b.from || compare(a.at, b.at));
+  /** Which partition-sets there are; as it was when they were looked at last, if they were. */
+  async places(): Promise<Places> {
+    return this.#places ?? this.#askForPlaces();
   }
 
-  async lostWrites(): Promise<readonly LostWriteAt[]> {
-    const request = { path: '/v1/lost-writes', shape: lostWritesAnswer };
-    const answers = await this.#askAll(this.found.nodes, request);
-    return answers.flatMap(({ node: { name: node, region }, answer }) =>
-      answer.value.lostWrites.map((lost) => ({ ...lost, node, region })),
+  async #askForPlaces(): Promise<Places> {
+    const { nodes, name, firstPlaces } = this.found;
+    const answers = await Promise.all(
+      nodes.map((node) => this.#ask(node, { path: '/v1/map', shape: mapAnswer })),
     );
+    const maps = answers.flatMap((outcome): ClusterMapFacts[] =>
+      outcome.kind === 'answer' ? [outcome.value] : [],
+    );
+    const file = { all: firstPlaces, isWhole: false };
+    this.#places = placesIn(maps, name) ?? this.#places ?? file;
+    return this.#places;
+  }
+
+  /**
+   * Page after page, from every node that holds one of these partition-sets (absent: any). A node that falls silent has given
+   * what it gave. `CLUSTER_UNREACHABLE` when none gives anything.
+   */
+  async read<P extends Page>(
+    names: readonly string[] | undefined,
+    request: PagedRequest<P>,
+  ): Promise<readonly NodePages<P>[]> {
+    const nodes = this.found.nodes.map((node) => ({
+      node,
+      names: names?.filter((name) => this.#holders(name).includes(node)),
+    }));
+    const read = await Promise.all(
+      nodes
+        .filter(({ names: held }) => held?.length !== 0)
+        .map(({ node, names: held }) => this.#pages(node, held, request)),
+    );
+    if (read.some(({ pages }) => pages.length > 0)) return read;
+    throw this.#unreachable(read.map(({ node: { name }, failure }) => ({ name, ...failure })));
+  }
+
+  async #pages<P extends Page>(
+    node: KnownNode,
+    names: readonly string[] | undefined,
+    { path, query = {}, cursor, start, limit, shape, count }: PagedRequest<P>,
+  ): Promise<NodePages<P>> {
+    const isNamed = names !== undefined && names.length <= MOST_NAMED;
+    const size = names === undefined || isNamed ? Math.min(limit, PAGE) : PAGE;
+    const fixed = Object.entries({ ...query, limit: String(size) });
+    const pages: P[] = [];
+    let [next, left] = [start, limit];
+    for (;;) {
+      const asked = new URLSearchParams(fixed);
+      if (isNamed) for (const name of names) asked.append('partitionSet', name);
+      if (next !== undefined) asked.set(cursor, next);
+      const outcome = await this.#ask(node, { path: `${path}?${asked.toString()}`, shape });
+      if (outcome.kind !== 'answer') return { node, pages, hasMore: true, failure: complaintIn(outcome) };
+      pages.push(outcome.value);
+      left -= count(outcome.value);
+      const before = next;
+      next = outcome.value.next === undefined ? undefined : String(outcome.value.next);
+      if (left <= 0 || next === undefined || next === before)
+        return { node, pages, hasMore: next !== undefined };
+    }
   }
 
   /** At the node that keeps it. */
@@ -181,26 +265,8 @@ export class OperatedCluster {
     return ask(node.http, this.found.credentials, { timeoutMs, ...request });
   }
 
-  async #askAll<T>(
-    nodes: readonly KnownNode[],
-    request: Omit<NodeRequest<T>, 'timeoutMs'>,
-  ): Promise<readonly { readonly node: KnownNode; readonly answer: Answered<T> }[]> {
-    const outcomes = await Promise.all(
-      nodes.map(async (node) => ({ node, outcome: await this.#ask(node, request) })),
-    );
-    const answers = outcomes.flatMap(({ node, outcome }) =>
-      outcome.kind === 'answer' ? [{ node, answer: outcome }] : [],
-    );
-    if (answers.length > 0) return answers;
-    throw this.#unreachable(
-      outcomes.flatMap(({ node: { name }, outcome }) =>
-        outcome.kind === 'answer' ? [] : [{ name, ...complaintIn(outcome) }],
-      ),
-    );
-  }
-
   #holders(name: string): readonly KnownNode[] {
-    const column = this.found.partitionSets.get(name)?.column;
+    const column = (this.#places?.all ?? this.found.firstPlaces).get(name)?.column;
     return this.found.nodes.filter((node) => column === undefined || node.column === column);
   }
 
@@ -219,7 +285,7 @@ export class OperatedCluster {
   }
 }
 
-interface Complaint {
+export interface Complaint {
   readonly name: string;
   readonly reason?: string;
   readonly isRefused?: boolean;
@@ -235,16 +301,15 @@ function isNotLetIn(outcome: Outcome<unknown>): boolean {
 }
 
 function notLetIn(node: string, message: string): OperateError {
-  return new OperateError('CREDENTIALS_REFUSED', `${node} does not let this operator in: ${message}`);
+  return new OperateError(
+    'CREDENTIALS_REFUSED',
+    `${node} does not let this operator in: ${message} See tokens.operator in the cluster file, or baton doctor.`,
+  );
 }
 
 function strangerIn(facts: NodeFacts, cluster: string, { name }: KnownNode): string | undefined {
   if (facts.cluster !== cluster) return `a node of the cluster ${facts.cluster} answers there`;
   return facts.node === name ? undefined : `the node ${facts.node} answers there`;
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** In order, a few at a time. */

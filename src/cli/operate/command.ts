@@ -1,5 +1,6 @@
 /** What all operators' commands have in common: finding the cluster, forms of output, watching, and how they end. */
 import { Command } from 'commander';
+import { endingInUsage } from '../errors.ts';
 import { OperatedCluster } from './cluster.ts';
 import { EXIT, type ExitCode, OperateError, usage } from './errors.ts';
 import { findCluster } from './find.ts';
@@ -39,7 +40,7 @@ export interface Context {
 
 /** Examples are lines of help: every command has one. */
 export function operatorCommand(name: string, description: string, examples: readonly string[]): Command {
-  return new Command(name)
+  const command = new Command(name)
     .description(description)
     .option(
       '--cluster <file|dir>',
@@ -51,11 +52,8 @@ export function operatorCommand(name: string, description: string, examples: rea
       'after',
       `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((line) => `  ${line}\n`).join('')}`,
     )
-    .hook('preAction', (_, command) => inherit(command))
-    .exitOverride((error) => {
-      // What is wrong with the command line has been said by now.
-      if (error.exitCode !== 0) process.exit(EXIT.usage);
-    });
+    .hook('preAction', (_, acting) => inherit(acting));
+  return endingInUsage(command);
 }
 
 /** `baton config --cluster X set ...` means the same as `baton config set --cluster X ...`. */
@@ -129,6 +127,13 @@ export function positive(text: string, flag: string): number {
   return value;
 }
 
+export function wholeNumber(text: string, flag: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw usage(`${flag} needs a whole number of at least 1, not "${text}".`);
+  return value;
+}
+
 /** The partition-sets that are meant; all of them if nothing is said. */
 export function chosen(
   { partitionSets }: ClusterView,
@@ -146,6 +151,15 @@ export function chosen(
     (one) =>
       (named.size === 0 || named.has(one.name)) && (container === undefined || one.container === container),
   );
+}
+
+/** Their names; undefined: of all, also of those that the cluster file does not know. */
+export async function scopedNames(
+  cluster: OperatedCluster,
+  flags: ScopeFlags,
+): Promise<readonly string[] | undefined> {
+  if (flags.partitionSet === undefined && flags.container === undefined) return undefined;
+  return chosen(await cluster.look(), flags).map(({ name }) => name);
 }
 
 export function knownRegion({ regions, partitionSets }: ClusterView, name: string): string {

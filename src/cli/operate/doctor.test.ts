@@ -1,4 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -6,7 +8,7 @@ import { makeAuthority } from '../../server/index.ts';
 import { CHECKS, type Evidence } from './checks.ts';
 import { OperatedCluster } from './cluster.ts';
 import { findCluster } from './find.ts';
-import { FakeCluster, NOW } from './testing/fake-cluster.ts';
+import { FakeCluster, type Manner, NOW } from './testing/fake-cluster.ts';
 
 let fake: FakeCluster;
 
@@ -31,9 +33,8 @@ async function findings(...args: string[]): Promise<[string, string, string][]> 
   const { out, code } = await fake.run(['doctor', '-f', 'json', ...args]);
   const answer = JSON.parse(out) as Answer;
   expect(code).toBe(answer.healthy ? 0 : 1);
-  expect(answer.findings.every(({ means, remedy }) => means.length > 10 && remedy.length > 10)).toBe(
-    answer.findings.every(({ remedy }) => remedy !== 'baton resume'),
-  );
+  for (const { finding, means, remedy } of answer.findings)
+    for (const sentence of [finding, means, remedy]) expect(sentence).toMatch(/^\S.{10,}[^.]\.$/);
   return answer.findings.map(({ check, severity, finding }) => [check, severity, finding]);
 }
 
@@ -45,7 +46,7 @@ function everyAcceptor(change: (acceptor: { name: string; state: string }) => vo
 describe('baton doctor', () => {
   it('finds nothing where nothing is wrong', async () => {
     const { out, code } = await fake.run(['doctor']);
-    expect(out).toContain('Cluster demo: nothing is wrong (13 checks).\n');
+    expect(out).toContain('Cluster demo: nothing is wrong (14 checks).\n');
     expect(code).toBe(0);
     expect(await findings()).toEqual([]);
   });
@@ -55,11 +56,11 @@ describe('baton doctor', () => {
     const { out, code } = await fake.run(['doctor']);
     expect(out).toContain(`warning: Automatic failovers are paused in 1 partition-set: items-00. [pauses]
   It means: If their write region dies, they cannot be written until somebody acts.
-  To do: baton resume
+  To do: When the work is done: baton resume.
 `);
     expect(code).toBe(1);
     const tsv = (await fake.run(['doctor', '-f', 'tsv'])).out.split('\n');
-    expect(tsv[1]).toMatch(/^warning\tpauses\tAutomatic .*\tbaton resume$/);
+    expect(tsv[1]).toMatch(/^warning\tpauses\tAutomatic .*: baton resume\.$/);
     const json = JSON.parse((await fake.run(['doctor', '-f', 'json'])).out) as object;
     expect(parse((await fake.run(['doctor', '-f', 'yaml'])).out)).toEqual(json);
   });
@@ -67,26 +68,81 @@ describe('baton doctor', () => {
   it('finds dead nodes, and the writes that stop with them', async () => {
     await fake.node('west').stop();
     const found = await findings();
-    expect(found).toContainEqual([
-      'nodes',
-      'critical',
-      'The node west-1 of west does not answer: nobody listens there.',
-    ]);
-    expect(found).toContainEqual([
-      'partition-sets',
-      'critical',
-      'The write region takes no writes for 2 partition-sets: items-00, items-01.',
+    expect(found).toEqual([
+      [
+        'nodes',
+        'critical',
+        expect.stringMatching(/^The node west-1 of west does not answer at 127.+: nobody listens there\.$/),
+      ],
+      [
+        'partition-sets',
+        'critical',
+        'The write region west takes no writes for 2 partition-sets: items-00, items-01.',
+      ],
     ]);
     for (const node of ['east', 'north']) await fake.node(node).stop();
     expect((await fake.run(['doctor'])).code).toBe(3);
   });
 
+  it('says once that a read region is dead', async () => {
+    await fake.node('north').stop();
+    for (const name of ['items-00', 'items-01'])
+      fake.everywhere(name, (view) => (view.regions['north']!.isLive = false));
+    expect((await findings()).map(([check]) => check)).toEqual(['nodes']);
+  });
+
+  it.each<[Manner, RegExp, RegExp]>([
+    ['hang', /does not answer at .*: timed out\.$/, /Look at its process/],
+    ['garbage', /does not answer at .*: not understood .*\.$/, /http address/],
+  ])('knows what to do about a node that answers with: %s', async (manner, finding, remedy) => {
+    fake.node('east').manner = manner;
+    const { out } = await fake.run(['doctor', '-f', 'json', '--node-timeout', '200']);
+    const [first, ...others] = (JSON.parse(out) as Answer).findings;
+    expect(first!.finding).toMatch(finding);
+    expect(first!.remedy).toMatch(remedy);
+    expect(others).toEqual([]);
+  });
+
+  it('knows another node’s address', async () => {
+    fake.node('east').facts['node'] = 'south-1';
+    const { out } = await fake.run(['doctor', '-f', 'json']);
+    expect((JSON.parse(out) as Answer).findings).toMatchObject([
+      {
+        finding: expect.stringContaining(': the node south-1 answers there.') as string,
+        remedy: expect.stringContaining('Correct the http address') as string,
+      },
+    ]);
+  });
+
+  it('finds that it is not let in: that is no dead cluster', async () => {
+    for (const node of fake.nodes) node.manner = 'not let in';
+    expect(await findings()).toEqual([
+      [
+        'nodes',
+        'critical',
+        'west-1, east-1, north-1 do not let this operator in: The operator token is wrong.',
+      ],
+    ]);
+    const { out } = await fake.run(['doctor']);
+    expect(out).toContain(
+      'Well: gateways, certificates, open doors.\nNot known, as no node tells: acceptors, partition-sets,',
+    );
+    expect(out).toMatch(/To do: Name the operators’ token under tokens\.operator in \/.*baton\.yaml\.\n/);
+  });
+
+  it('looks again before it says that something is wrong', async () => {
+    fake.everywhere('items-00', (view) => Object.assign(view, { phase: 'Ungraceful', writeRegion: null }));
+    const settle = (): void =>
+      fake.everywhere('items-00', (view) => Object.assign(view, { phase: 'Steady', writeRegion: 'west' }));
+    expect((await fake.run(['doctor'], { onSleep: settle })).out).toContain('nothing is wrong');
+  });
+
   it('tells a minority of acceptors from a majority, and who does not reach one', async () => {
     everyAcceptor((acceptor) => (acceptor.state = acceptor.name === 'a2' ? 'down' : 'up'));
-    expect(await findings()).toEqual([['acceptors', 'warning', 'Acceptors are down: a2; 2 of 3 are up.']]);
+    expect(await findings()).toEqual([['acceptors', 'warning', 'The acceptor a2 is down: 2 of 3 are up.']]);
     everyAcceptor((acceptor) => (acceptor.state = acceptor.name === 'a1' ? 'up' : 'down'));
     expect(await findings()).toEqual([
-      ['acceptors', 'critical', 'A majority of acceptors is lost: a2, a3; 1 of 3 are up.'],
+      ['acceptors', 'critical', 'A majority of acceptors is lost (a2, a3): 1 of 3 are up.'],
     ]);
     everyAcceptor((acceptor) => (acceptor.state = 'up'));
     (fake.node('east').facts['acceptors'] as { state: string }[])[0]!.state = 'down';
@@ -97,7 +153,7 @@ describe('baton doctor', () => {
 
   it('finds nodes that wait for their acceptors', async () => {
     (fake.node('east').facts['acceptors'] as { state: string }[]).forEach((one) => (one.state = 'unknown'));
-    expect(await findings()).toEqual([['acceptors', 'critical', 'east-1 wait for their acceptors.']]);
+    expect(await findings()).toEqual([['acceptors', 'critical', 'east-1 waits for its acceptors.']]);
   });
 
   it('finds nodes that do not reach each other', async () => {
@@ -112,14 +168,14 @@ describe('baton doctor', () => {
     fake.everywhere('items-01', (view) => (view.leaseSet = ['west']));
     fake.node('north').local['items-01'] = { canWrite: true };
     const kinds = (await findings()).map(([, severity, text]) => `${severity} ${text}`);
-    expect(kinds).toContain('critical No write region has 1 partition-set: items-00.');
-    expect(kinds).toContain('critical Two regions say that they write 1 partition-set: items-01.');
+    expect(kinds).toContain('critical There is no write region for 1 partition-set: items-00.');
+    expect(kinds).toContain(
+      'critical Two regions say that they take the writes of 1 partition-set: items-01.',
+    );
     expect(kinds).toContain(
       'critical The lease set is below the minimum durability in 1 partition-set: items-01.',
     );
-    expect(kinds).toContain(
-      'warning A live region is not in the lease set of 1 partition-set (east): items-01.',
-    );
+    expect(kinds).toContain('warning east is alive and not in the lease set of 1 partition-set: items-01.');
   });
 
   it('finds regions that are down, built, or behind', async () => {
@@ -127,9 +183,9 @@ describe('baton doctor', () => {
     fake.everywhere('items-01', (view) => (view.regions['north']!.building = true));
     for (const region of ['west', 'north']) Object.assign(fake.node(region).view('items-01'), { gcn: 2 });
     expect((await findings()).map(([, , text]) => text)).toEqual([
-      'A region is down in 1 partition-set (north): items-00.',
-      'A region has not seen the GCN in force in 1 partition-set (east): items-01.',
-      'A region is being built in 1 partition-set (north): items-01.',
+      'north does not report in 1 partition-set: items-00.',
+      'east has not seen the GCN in force in 1 partition-set: items-01.',
+      'north is being built in 1 partition-set: items-01.',
     ]);
   });
 
@@ -178,11 +234,10 @@ describe('baton doctor', () => {
   });
 
   it('finds lost writes that are open', async () => {
-    const at = '2030-01-01T00:00:00.000Z';
-    const one = { partitionSet: 'items-00', epoch: 1, lsn: 1, writtenAt: at, undoneAt: at, documents: [] };
-    fake.node('west').lost = [one, { ...one, lsn: 2, closed: 'dismissed' }];
+    fake.node('west').local['items-00'] = { undoneWrites: 2 };
+    fake.node('east').local['items-01'] = { undoneWrites: 1 };
     expect(await findings()).toEqual([
-      ['lost writes', 'warning', '1 lost write in items-00 wait for somebody to look at them.'],
+      ['lost writes', 'warning', '3 lost writes are open in items-00, items-01 (kept in west, east).'],
     ]);
   });
 
@@ -192,12 +247,71 @@ describe('baton doctor', () => {
   });
 });
 
+describe('gateways', () => {
+  let [server, readiness]: [Server, object | undefined] = [createServer(), undefined];
+  let seen: IncomingHttpHeaders[] = [];
+
+  beforeEach(async () => {
+    [readiness, seen] = [undefined, []];
+    server = createServer(({ headers, url }, response) => {
+      seen.push(headers);
+      const status = url !== '/readiness' ? 404 : readiness === undefined ? 200 : 503;
+      response.writeHead(status).end(JSON.stringify(readiness ?? { status: 'ok', reasons: [] }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    appendFileSync(
+      join(fake.directory, 'baton.yaml'),
+      `gateways:
+  - { name: door, region: west, listen: '127.0.0.1:4301', http: '127.0.0.1:${port}' }
+  - { name: unasked, listen: '127.0.0.1:4302' }
+keys: { primary: { env: KEY } }
+tokens: { operator: { env: TOKEN } }
+`,
+    );
+  });
+
+  afterEach(() => server.close());
+
+  async function found(): Promise<Answer['findings']> {
+    const env = { TOKEN: 'a-secret-of-operators-0123456789' };
+    return (JSON.parse((await fake.run(['doctor', '-f', 'json'], { env })).out) as Answer).findings;
+  }
+
+  it('that are ready are no finding; they are not shown the operators’ token', async () => {
+    expect(await found()).toEqual([]);
+    expect(seen).toHaveLength(1);
+    expect(seen[0]).not.toHaveProperty('authorization');
+  });
+
+  it('that are not ready say why', async () => {
+    readiness = { status: 'starting', reasons: ['It waits for the catalogue.'] };
+    expect(await found()).toMatchObject([
+      {
+        check: 'gateways',
+        severity: 'warning',
+        finding: 'The gateway door of west is not ready: It waits for the catalogue.',
+        remedy: expect.stringContaining('the nodes of west') as string,
+      },
+    ]);
+  });
+
+  it('that are dead are to be started', async () => {
+    await new Promise((resolve) => server.close(resolve));
+    const finding = expect.stringMatching(
+      /^The gateway door of west does not answer at 127\.0\.0\.1:\d+: nobody listens there\.$/,
+    ) as string;
+    const remedy = expect.stringContaining('baton gateway --config FILE --name door') as string;
+    expect(await found()).toMatchObject([{ check: 'gateways', severity: 'warning', finding, remedy }]);
+  });
+});
+
 describe('what only the cluster file tells', () => {
   async function evidence(change: (config: Evidence['found']['config']) => object): Promise<Evidence> {
     const found = await findCluster(undefined, { env: {}, cwd: fake.directory });
     const view = await new OperatedCluster(found, { timeoutMs: 1000, now: () => NOW }).look();
     const config = { ...found.config, ...change(found.config) };
-    return { view, found: { ...found, config }, certificates: [], now: NOW, maxLag: 1 };
+    return { view, found: { ...found, config }, certificates: [], shutGateways: [], now: NOW, maxLag: 1 };
   }
 
   it('doors that stand open', async () => {

@@ -1,7 +1,7 @@
 /** `baton doctor`: is everything as it should be, and if not, what to do; and what would happen if a region died. */
 import type { Command } from 'commander';
-import { CertificateError, describeCertificates, readPem } from '../../server/index.ts';
 import { CHECKS, type Evidence, type Finding } from './checks.ts';
+import type { OperatedCluster } from './cluster.ts';
 import {
   chosen,
   type CommonFlags,
@@ -14,12 +14,16 @@ import {
   watching,
   withScope,
 } from './command.ts';
-import { EXIT, type ExitCode, OperateError } from './errors.ts';
+import { EXIT, type ExitCode } from './errors.ts';
+import { shutGateways } from './gateways.ts';
+import { problemsOf } from './health.ts';
 import { ifDies, type Prediction } from './if-dies.ts';
 import { MANY } from './list.ts';
 import type { ClusterView } from './merge.ts';
 import { plural, pretty, type Report, table, type Tone } from './output.ts';
 import type { Stage } from './stage.ts';
+
+const AGAIN_MS = 1000;
 
 interface DoctorFlags extends CommonFlags, ScopeFlags {
   readonly ifDies?: string;
@@ -55,7 +59,9 @@ interface Result {
 async function examine(context: Context, flags: DoctorFlags): Promise<Result> {
   const evidence = await gather(context, flags);
   const results = Object.entries(CHECKS).map(([check, find]) => ({ check, findings: find(evidence) }));
-  const isDead = !evidence.view.nodes.some(({ facts }) => facts !== undefined);
+  const isDead = !evidence.view.nodes.some(
+    ({ facts, isRefused }) => facts !== undefined || isRefused === true,
+  );
   const count = results.flatMap(({ findings }) => findings).length;
   return {
     report: doctorReport(evidence.view, results),
@@ -65,20 +71,30 @@ async function examine(context: Context, flags: DoctorFlags): Promise<Result> {
 
 async function gather({ cluster, stage }: Context, flags: DoctorFlags): Promise<Evidence> {
   const maxLag = positive(flags.maxLag, '--max-lag');
-  const whole = await cluster.look({ evenIfDead: true });
-  const view = { ...whole, partitionSets: chosen(whole, flags) };
-  const lostWrites = await cluster.lostWrites().catch((error: unknown) => {
-    if (error instanceof OperateError) return undefined;
-    throw error;
-  });
+  const [view, shut] = await Promise.all([
+    lookTwice(cluster, stage, flags),
+    shutGateways(cluster.found, positive(flags.nodeTimeout, '--node-timeout')),
+  ]);
   return {
     view,
     found: cluster.found,
-    ...(lostWrites && { lostWrites }),
+    shutGateways: shut,
     certificates: await certificatesHere(cluster.found.config.tls),
     now: stage.now(),
     maxLag,
   };
+}
+
+/** What is over a moment later is no finding: a move of the writes looks like an outage while it lasts. */
+async function lookTwice(cluster: OperatedCluster, stage: Stage, flags: DoctorFlags): Promise<ClusterView> {
+  const look = async (): Promise<ClusterView> => {
+    const view = await cluster.look({ evenIfDead: true });
+    return { ...view, partitionSets: chosen(view, flags) };
+  };
+  const first = await look();
+  if (first.partitionSets.every((one) => problemsOf(one).length === 0)) return first;
+  await stage.sleep(AGAIN_MS);
+  return look();
 }
 
 /** Of the authority, and of everybody if all have the same: other files lie on other machines. */
@@ -86,6 +102,8 @@ async function certificatesHere(
   tls: { readonly ca: string; readonly cert: string } | undefined,
 ): Promise<Evidence['certificates']> {
   const files = tls === undefined ? [] : [tls.ca, tls.cert].filter((file) => !file.includes('{name}'));
+  if (files.length === 0) return [];
+  const { CertificateError, describeCertificates, readPem } = await import('../../server/certs/index.ts');
   const all = await Promise.all(
     files.map(async (file) => {
       try {
@@ -104,14 +122,22 @@ interface CheckResult {
   readonly findings: readonly Finding[];
 }
 
-function doctorReport({ cluster, at }: ClusterView, results: readonly CheckResult[]): Report {
+/** These need no node: the cluster file tells, or who is asked. */
+const WITHOUT_NODES: ReadonlySet<string> = new Set(['nodes', 'gateways', 'certificates', 'open doors']);
+
+function doctorReport({ cluster, at, nodes }: ClusterView, results: readonly CheckResult[]): Report {
   const all = results.flatMap(({ check, findings }) => findings.map((finding) => ({ check, ...finding })));
+  const isSeen = nodes.some(({ facts }) => facts !== undefined);
+  const without = results.filter(({ findings }) => findings.length === 0).map(({ check }) => check);
+  const blind = isSeen ? [] : without.filter((check) => !WITHOUT_NODES.has(check));
+  const well = without.filter((check) => !blind.includes(check));
   return {
     value: {
       cluster,
       at,
       healthy: all.length === 0,
-      checks: results.map(({ check }) => check),
+      checks: results.map(({ check }) => check).filter((check) => !blind.includes(check)),
+      notChecked: blind,
       findings: all,
     },
     table: table(
@@ -125,13 +151,14 @@ function doctorReport({ cluster, at }: ClusterView, results: readonly CheckResul
         const tone: Tone = severity === 'critical' ? 'bad' : 'warning';
         return `${paint(`${severity}: ${finding}`, tone)} [${check}]\n  It means: ${means}\n  To do: ${remedy}\n`;
       });
-      const well = results.filter(({ findings }) => findings.length === 0).map(({ check }) => check);
       const good = well.length === 0 ? '' : paint(`Well: ${well.join(', ')}.\n`, 'good');
+      const unknown = blind.length === 0 ? '' : `Not known, as no node tells: ${blind.join(', ')}.\n`;
+      const checks = plural(results.length - blind.length, 'check');
       const verdict =
         all.length === 0
-          ? `Cluster ${cluster}: nothing is wrong (${plural(results.length, 'check')}).\n`
-          : `Cluster ${cluster}: ${plural(all.length, 'finding')} in ${plural(results.length, 'check')}.\n`;
-      return [...blocks, `${good}${verdict}`].join('\n');
+          ? `Cluster ${cluster}: nothing is wrong (${checks}).\n`
+          : `Cluster ${cluster}: ${plural(all.length, 'finding')} in ${checks}.\n`;
+      return [...blocks, `${good}${unknown}${verdict}`].join('\n');
     },
   };
 }

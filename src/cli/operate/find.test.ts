@@ -58,14 +58,14 @@ describe('the cluster', () => {
       'demo',
       'tokens: { operator: { env: OPERATOR_TOKEN } }\ncontainers: [{ name: items, partitionSets: 4 }]',
     );
-    const { nodes, partitionSets, credentials } = await findCluster(undefined, {
+    const { nodes, firstPlaces, credentials } = await findCluster(undefined, {
       env: { OPERATOR_TOKEN: 'a-secret-of-operators-0123456789' },
       cwd: directory,
     });
     expect(nodes).toEqual([
       { name: 'west-1', region: 'west', column: 0, http: { host: '127.0.0.1', port: 4201 } },
     ]);
-    expect([...partitionSets.keys()]).toEqual(['items-00', 'items-01', 'items-02', 'items-03']);
+    expect([...firstPlaces.keys()]).toEqual(['items-00', 'items-01', 'items-02', 'items-03']);
     expect(credentials).toEqual({ token: 'a-secret-of-operators-0123456789' });
     await expect(findCluster(undefined, { env: {}, cwd: directory })).rejects.toThrow(
       'OPERATOR_TOKEN is not set',

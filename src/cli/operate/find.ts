@@ -12,9 +12,10 @@ import {
   readClusterFile,
   resolveSecrets,
   tlsFilesOf,
-} from '../../server/index.ts';
+} from '../../server/config/index.ts';
 import { OperateError, usage } from './errors.ts';
 import type { Credentials, Target } from './http.ts';
+import type { Place } from './places.ts';
 
 const FILE_NAME = 'baton.yaml';
 const DIRECTORY_NAME = 'baton-data';
@@ -29,14 +30,23 @@ export interface KnownNode {
   readonly http?: Target;
 }
 
+export interface KnownGateway {
+  readonly name: string;
+  /** None: the global endpoint. */
+  readonly region?: string;
+  /** Where it tells how it is. */
+  readonly http?: Target;
+}
+
 export interface FoundCluster {
   readonly config: ClusterConfig;
   readonly name: string;
   /** In order of priority, as the file has them. */
   readonly regions: readonly string[];
   readonly nodes: readonly KnownNode[];
-  /** By name: its container, and the column of nodes that holds it. */
-  readonly partitionSets: ReadonlyMap<string, { readonly container: string; readonly column: number }>;
+  readonly gateways: readonly KnownGateway[];
+  /** As the account began: the nodes know what was made and deleted since. */
+  readonly firstPlaces: ReadonlyMap<string, Place>;
   readonly credentials: Credentials;
 }
 
@@ -61,7 +71,12 @@ export async function findCluster(
         column,
         ...(http && { http: reachable(http, address) }),
       })),
-      partitionSets: new Map(
+      gateways: config.gateways.map(({ name, region, http, address }) => ({
+        name,
+        ...(region !== undefined && { region }),
+        ...(http && { http: reachable(http, address) }),
+      })),
+      firstPlaces: new Map(
         partitionSetsOf(config).map(({ name, container, column }) => [name, { container, column }]),
       ),
       credentials: credentialsFor(config, surroundings),
@@ -94,7 +109,7 @@ function isDirectory(path: string): boolean {
 
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/** A node that listens everywhere is reached where its peers reach it. */
+/** Who listens everywhere is reached where others reach it. */
 function reachable(http: Target, address: Target): Target {
   return { host: WILDCARDS.has(http.host) ? address.host : http.host, port: http.port };
 }

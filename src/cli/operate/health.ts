@@ -57,11 +57,11 @@ function writeProblems(
     const where = target ?? 'another region';
     problems.push({ kind: 'moving', severity: 'warning', sentence: `The writes are moving to ${where}.` });
   } else if (starting.includes(writeRegion)) {
-    problems.push(critical('no writes', `The node of the write region ${writeRegion} is starting.`));
+    problems.push(noWrites(writeRegion, `The node of the write region ${writeRegion} is starting.`));
   } else if (seen[writeRegion] === undefined) {
-    problems.push(critical('no writes', `The node of the write region ${writeRegion} does not answer.`));
+    problems.push(noWrites(writeRegion, `The node of the write region ${writeRegion} does not answer.`));
   } else if (writers.length === 0) {
-    problems.push(critical('no writes', `${writeRegion} is the write region and takes no writes now.`));
+    problems.push(noWrites(writeRegion, `${writeRegion} is the write region and takes no writes now.`));
   }
   if (needsLeaseSet(consistency) && leaseSet.length < minDurability) {
     const set = leaseSet.join(', ');
@@ -104,6 +104,10 @@ function regionProblems(
 
 function critical(kind: ProblemKind, sentence: string): PartitionProblem {
   return { kind, severity: 'critical', sentence };
+}
+
+function noWrites(region: string, sentence: string): PartitionProblem {
+  return { ...critical('no writes', sentence), region };
 }
 
 export type RegionCondition = 'running' | 'starting' | 'down' | 'silent' | 'building' | 'behind' | 'unknown';

@@ -1,21 +1,21 @@
 /** `baton history`: every change of a write region, and why it happened. */
 import type { Command } from 'commander';
 import { type HistoryEntry, sentenceOf } from '../../failover/index.ts';
-import { inParallel } from './cluster.ts';
 import {
-  chosen,
   type CommonFlags,
   type Context,
   operatorCommand,
-  positive,
   running,
   type ScopeFlags,
+  scopedNames,
   watching,
   type WatchFlags,
+  wholeNumber,
   withScope,
   withWatch,
 } from './command.ts';
-import { plural, pretty, type Report, right, type Row, table, type Tone } from './output.ts';
+import { pretty, type Report, right, type Row, table, type Tone } from './output.ts';
+import { readHistory } from './records.ts';
 import type { HistoryRecord } from './shapes.ts';
 import type { Stage } from './stage.ts';
 
@@ -23,16 +23,12 @@ interface HistoryFlags extends CommonFlags, ScopeFlags, WatchFlags {
   readonly limit: string;
 }
 
-interface Change extends HistoryRecord {
-  readonly partitionSet: string;
-}
-
 export function historyCommand(stage: Stage): Command {
   return withWatch(
     withScope(
       operatorCommand('history', 'Show every change of a write region, and what caused it.', [
         'baton history',
-        'baton history --partition-set items-03 -f json',
+        'baton history --partition-set items-03 --limit 500 -f json',
       ]),
     ),
   )
@@ -48,30 +44,19 @@ export function historyCommand(stage: Stage): Command {
 }
 
 async function historyReport({ cluster }: Context, flags: HistoryFlags): Promise<Report> {
-  const limit = positive(flags.limit, '--limit');
-  const sets = chosen(await cluster.look(), flags);
-  const all = await inParallel(sets, async (one) =>
-    (await cluster.history(one)).map((entry): Change => ({ partitionSet: one.name, ...entry })),
-  );
-  const changes = all.flat().sort(byTime);
-  const shown = changes.slice(-limit);
-  const rows = table(['TIME', 'PARTITION-SET', right('GCN'), 'WHAT', 'WHY'], shown.map(rowOf));
+  const limit = wholeNumber(flags.limit, '--limit');
+  const names = await scopedNames(cluster, flags);
+  const { changes, hasMore } = await readHistory(cluster, names, limit);
+  const rows = table(['TIME', 'PARTITION-SET', right('GCN'), 'WHAT', 'WHY'], changes.map(rowOf));
   return {
-    value: { history: shown.map((change) => ({ ...change, sentence: sentence(change) })) },
+    value: { history: changes.map((change) => ({ ...change, sentence: sentence(change) })), hasMore },
     table: rows,
     pretty: (paint) => {
       if (changes.length === 0) return 'Nothing has changed yet.\n';
-      const left = changes.length - shown.length;
-      const more = left === 0 ? '' : `\n${plural(left, 'earlier change')}; --limit shows more.\n`;
+      const more = hasMore ? `\nThere are earlier changes; --limit ${limit * 2} shows more.\n` : '';
       return `${pretty(rows, paint)}${more}`;
     },
   };
-}
-
-/** By the clocks of those who made the changes; within a partition-set the GCN decides. */
-function byTime(a: Change, b: Change): number {
-  if (a.partitionSet === b.partitionSet && a.to !== b.to) return a.to - b.to;
-  return a.at < b.at ? -1 : a.at > b.at ? 1 : 0;
 }
 
 const TONES: Readonly<Record<string, Tone>> = {
@@ -82,7 +67,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   'gave up': 'warning',
 };
 
-function rowOf(change: Change): Row {
+function rowOf(change: HistoryRecord): Row {
   const { at, partitionSet, from, to, what } = change;
   const gcn = from === to ? String(to) : `${from} to ${to}`;
   return { cells: [at, partitionSet, gcn, what, sentence(change)], tone: TONES[what] ?? 'plain' };

@@ -65,7 +65,7 @@ describe('a request', () => {
 
   it.each([
     ['{"error":{"code":"NO","message":"Not now."}}', 'NO', 'Not now.'],
-    ['<html>', 'HTTP_409', 'The node answered with HTTP status 409.'],
+    ['<html>', 'HTTP_409', 'The answer has HTTP status 409.'],
   ])('is refused with %s', async (body, code, message) => {
     const port = await serving((_, response) => void response.writeHead(409).end(body));
     expect(await request(port)).toEqual({ kind: 'refusal', status: 409, code, message });

@@ -8,7 +8,7 @@ import { request as overHttps } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { z } from 'zod';
-import { errorAnswer } from './shapes.ts';
+import { errorAnswer, healthAnswer } from './shapes.ts';
 
 export interface Credentials {
   readonly token?: string;
@@ -86,10 +86,10 @@ export async function ask<T>(
 
 function refusalOf(status: number, value: unknown): Outcome<never> {
   const read = errorAnswer.safeParse(value);
-  const { code, message } = read.success
-    ? read.data.error
-    : { code: `HTTP_${status}`, message: `The node answered with HTTP status ${status}.` };
-  return { kind: 'refusal', status, code, message };
+  if (read.success) return { kind: 'refusal', status, ...read.data.error };
+  const health = healthAnswer.safeParse(value);
+  const message = health.success ? health.data.reasons.join(' ') : `The answer has HTTP status ${status}.`;
+  return { kind: 'refusal', status, code: `HTTP_${status}`, message };
 }
 
 function parsed(text: string): unknown {

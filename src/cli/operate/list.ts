@@ -1,4 +1,7 @@
-/** `baton list`: every partition-set and where its writes are. Of many, how many are where, and those that are not well. */
+/**
+ * `baton list`: every partition-set and where its writes are, a line for each; with `--regions` a line for each of its
+ * regions. Of many, how many are where, and those that are not well.
+ */
 import type { Command } from 'commander';
 import {
   chosen,
@@ -21,15 +24,19 @@ import {
   type Report,
   right,
   type Row,
+  someOf,
   type Table,
   table,
   type Tone,
 } from './output.ts';
 import type { Stage } from './stage.ts';
 
-export interface ListFlags extends CommonFlags, ScopeFlags, WatchFlags {
+interface Shown extends ScopeFlags {
   readonly all: boolean;
+  readonly regions?: boolean;
 }
+
+export interface ListFlags extends CommonFlags, Shown, WatchFlags {}
 
 /** More than this nobody reads row by row. */
 export const MANY = 20;
@@ -39,12 +46,14 @@ export function listCommand(stage: Stage): Command {
     withScope(
       operatorCommand('list', 'Show every partition-set: where its writes are, and how its regions are.', [
         'baton list',
+        'baton list --regions --partition-set items-03',
         'baton list --container items --watch 1',
         'baton list -f json',
       ]),
     ),
   )
-    .option('--all', `show also those that are well, however many`, false)
+    .option('-r, --regions', 'a line for each region, with its role, its status and its lag', false)
+    .option('--all', 'show also those that are well, however many', false)
     .action(
       running(
         stage,
@@ -58,9 +67,10 @@ export function listCommand(stage: Stage): Command {
     );
 }
 
-export function listReport(view: ClusterView, flags: ScopeFlags & { readonly all: boolean }): Report {
+export function listReport(view: ClusterView, flags: Shown): Report {
   const sets = chosen(view, flags);
   const shown = briefly(sets, flags);
+  const shownRows = flags.regions === true ? rowsFor(shown) : shortRows(view, shown);
   return {
     value: valueOf(view, sets),
     table: rowsFor(sets),
@@ -69,7 +79,7 @@ export function listReport(view: ClusterView, flags: ScopeFlags & { readonly all
         headline(view, sets),
         deadNodes(view.nodes, paint),
         sets.length > MANY ? summary(sets, paint) : '',
-        shown.length === 0 ? '' : pretty(rowsFor(shown), paint),
+        shown.length === 0 ? '' : pretty(shownRows, paint),
         hiddenLine(sets.length - shown.length),
         problemLines(shown, paint),
       ]
@@ -105,14 +115,15 @@ export function deadNodes(nodes: readonly NodeStatus[], paint: Paint): string {
     .join('');
 }
 
+/** The same sentence about many is said once. */
 function problemLines(sets: readonly PartitionSet[], paint: Paint): string {
-  return sets
-    .flatMap((one) =>
-      problemsOf(one)
-        .filter(({ severity }) => severity === 'critical')
-        .map(({ sentence }) => `${paint(`${one.name}: ${sentence}`, 'bad')}\n`),
-    )
-    .join('');
+  const said = new Map<string, string[]>();
+  for (const one of sets) {
+    for (const { severity, sentence } of problemsOf(one)) {
+      if (severity === 'critical') said.set(sentence, [...(said.get(sentence) ?? []), one.name]);
+    }
+  }
+  return [...said].map(([sentence, names]) => `${paint(`${someOf(names)}: ${sentence}`, 'bad')}\n`).join('');
 }
 
 function summary(sets: readonly PartitionSet[], paint: Paint): string {
@@ -132,6 +143,49 @@ function summary(sets: readonly PartitionSet[], paint: Paint): string {
       };
     });
   return pretty(table(['WRITE REGION', 'PHASE', right('PARTITION-SETS'), right('NOT WELL')], rows), paint);
+}
+
+/** A line for each partition-set, with a column for each region. */
+function shortRows(view: ClusterView, sets: readonly PartitionSet[]): Table {
+  const all = [...view.regions, ...sets.flatMap(({ state }) => Object.keys(state?.regions ?? {}))];
+  const regions = [...new Set(all)];
+  const heads = ['PARTITION-SET', 'WRITE REGION', right('GCN'), 'PHASE', 'LEASE SET', ...regions];
+  return table(
+    heads,
+    sets.map((one): Row => {
+      const { name, state } = one;
+      if (state === undefined) {
+        const cells = [name, '-', '', 'unknown', '', ...regions.map(() => 'unknown')];
+        return { cells, tone: 'bad' };
+      }
+      const pinned = state.pin == null || state.pin !== state.writeRegion ? '' : ' (pinned)';
+      const writer = state.writeRegion === null ? '-' : `${state.writeRegion}${pinned}`;
+      const cells = [name, writer, String(state.gcn), state.phase, inOrder(one).join(',')];
+      return { cells: [...cells, ...regions.map((region) => inAWord(one, region))], tone: worstTone(one) };
+    }),
+  );
+}
+
+function inOrder(one: PartitionSet): readonly string[] {
+  return regionsOf(one).filter((region) => one.state!.leaseSet.includes(region));
+}
+
+/** What a region does; behind it, how many writes it lacks. */
+function inAWord(one: PartitionSet, region: string): string {
+  const { state, writers } = one;
+  if (state?.regions[region] === undefined) return '-';
+  const condition = conditionOf(one, region);
+  if (condition !== 'running') return condition;
+  if (writers.includes(region)) return 'writes';
+  if (region === state.writeRegion) return 'no writes';
+  const lag = lagOf(one, region)?.entries ?? 0;
+  return `${region === state.target ? 'target' : 'running'}${lag === 0 ? '' : ` +${lag}`}`;
+}
+
+function worstTone(one: PartitionSet): Tone {
+  const problems = problemsOf(one);
+  if (problems.some(({ severity }) => severity === 'critical')) return 'bad';
+  return problems.length > 0 ? 'warning' : 'plain';
 }
 
 function rowsFor(sets: readonly PartitionSet[]): Table {
@@ -232,6 +286,7 @@ function setValue(one: PartitionSet): object {
     phase: state.phase,
     leaseSet: state.leaseSet,
     paused: state.pausedAutomatic,
+    pinned: state.pin ?? null,
     regions: regionsOf(one).map((region) => ({
       region,
       role: roleOf(one, region),

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { FakeCluster } from './testing/fake-cluster.ts';
+import { FakeCluster, type FakeEntry } from './testing/fake-cluster.ts';
 
 let fake: FakeCluster;
 
@@ -19,8 +19,29 @@ function rowsIn(tsv: string): string[][] {
 }
 
 describe('baton list', () => {
-  it('has a row for each partition-set and region', async () => {
+  it('has a row for each partition-set: where its writes are, and how each region is', async () => {
+    fake.node('west').local['items-00'] = { lag: { east: 17 } };
+    await fake.node('north').stop();
+    fake.everywhere('items-01', (view) => {
+      Object.assign(view, { writeRegion: 'east', pin: 'east', leaseSet: ['east', 'west'] });
+      view.regions['north']!.isLive = false;
+    });
     const { out, code } = await fake.run(['list']);
+    expect(out).toBe(`Cluster demo: 2 partition-sets, 2 of 3 nodes up, at 2030-01-02T03:04:05.000Z
+
+north-1 (north) does not answer: nobody listens there
+
+PARTITION-SET  WRITE REGION   GCN  PHASE   LEASE SET        west     east         north
+items-00       west             1  Steady  west,east,north  writes   running +17  silent
+items-01       east (pinned)    1  Steady  west,east        running  writes       down
+`);
+    expect(code).toBe(0);
+    fake.node('west').local['items-00'] = { canWrite: false };
+    expect((await fake.run(['list'])).out).toMatch(/items-00 .* no writes {2}running/);
+  });
+
+  it('with --regions has a row for each partition-set and region', async () => {
+    const { out, code } = await fake.run(['list', '--regions']);
     expect(out).toBe(`Cluster demo: 2 partition-sets, 3 of 3 nodes up, at 2030-01-02T03:04:05.000Z
 
 PARTITION-SET  WRITE REGION  GCN  PHASE   REGION  ROLE    STATUS                      LAG  STATE
@@ -74,12 +95,16 @@ items-01       west            1  Steady  north   reader  ReadOnlyReplicationAll
     expect(out).toContain('west-1 (west) does not answer: nobody listens there\n');
     expect(out).toContain('items-00: The node of the write region west does not answer.\n');
     expect(out).toContain('items-01: There is no write region: GCN 1 waits for an election.\n');
+    fake.everywhere('items-00', (view) => Object.assign(view, { phase: 'Ungraceful', writeRegion: null }));
+    expect((await fake.run(['list'])).out).toContain(
+      '\nitems-00, items-01: There is no write region: GCN 1 waits for an election.\n',
+    );
   });
 
   it('tells a node that is starting from one that is dead', async () => {
     fake.node('west').view('items-00').gcn = null;
     fake.node('east').view('items-00').gcn = null;
-    const { out } = await fake.run(['list', '--partition-set', 'items-00']);
+    const { out } = await fake.run(['list', '-r', '--partition-set', 'items-00']);
     expect(out).toContain('items-00: The node of the write region west is starting.\n');
     expect(out).toMatch(/ east +reader .* starting\n/);
     fake.node('north').view('items-00').gcn = null;
@@ -131,11 +156,13 @@ describe('of a thousand partition-sets', () => {
       expect(out).toContain('west          Steady                 998         0\n');
       expect(out).toContain('-             Ungraceful               1         1\n');
       expect(out).toContain('east          Steady                   1         1\n');
-      expect(out.match(/^items-\d+ /gm)).toHaveLength(6);
+      expect(out.match(/^items-\d+ /gm)).toHaveLength(2);
+      expect((await big.run(['list', '-r'])).out.match(/^items-\d+ /gm)).toHaveLength(6);
       expect(out).toContain('998 partition-sets more, all well; --all shows them.\n');
-      expect((await big.run(['list', '--all'])).out.match(/^items-\d+ /gm)).toHaveLength(3000);
+      expect((await big.run(['list', '--all'])).out.match(/^items-\d+ /gm)).toHaveLength(1000);
       big.refuse = ({ path }) => (path.includes('items-500') ? { code: 'NO', message: 'No.' } : undefined);
-      const moved = await big.run(['switchover', '--to', 'north', '--from', 'west', '--force']);
+      const patient = ['--force', '--node-timeout', '60000'];
+      const moved = await big.run(['switchover', '--to', 'north', '--from', 'west', ...patient]);
       expect(moved.out.match(/^items-\d+ /gm)).toEqual(['items-500 ']);
       expect(moved.out).toContain('997 of 998 partition-sets done; no writes for 84 ms or less.\n');
       expect((await big.run(['topology'])).out.match(/^items-\d+ /gm)).toHaveLength(6);
@@ -239,11 +266,39 @@ describe('baton history', () => {
     expect(parse((await fake.run(['history', '-f', 'yaml'])).out)).toEqual(json);
   });
 
-  it('shows the last ones, and how many there are before', async () => {
+  it('shows the last ones, and that there are others before', async () => {
     fake.node('east').history['items-00'] = [raised, elected];
     const { out } = await fake.run(['history', '--limit', '1']);
     expect(out).not.toContain('raised');
-    expect(out).toContain('1 earlier change; --limit shows more.');
+    expect(out).toContain('There are earlier changes; --limit 2 shows more.');
+    expect((await fake.run(['history', '--limit', '2'])).out).not.toContain('earlier');
+    expect((await fake.run(['history', '--limit', '1.5'])).code).toBe(2);
+  });
+
+  it('goes through as many pages as it takes', async () => {
+    const entry = (at: number): FakeEntry => ({
+      ...raised,
+      at: `2030-01-01T00:00:${String(at).padStart(2, '0')}.000Z`,
+      from: at,
+      to: at + 1,
+    });
+    const all = Array.from({ length: 20 }, (_, at) => entry(at));
+    // Each has seen a part: one was away in the beginning, the other in the end.
+    fake.node('west').history['items-00'] = all.slice(5);
+    fake.node('east').history['items-00'] = all.slice(0, 12);
+    fake.node('east').history['items-01'] = [entry(30)];
+    for (const node of fake.nodes) node.pageSize = 3;
+    const changes = async (...args: string[]): Promise<[string, number][]> => {
+      const { out } = await fake.run(['history', '-f', 'json', ...args]);
+      const { history } = JSON.parse(out) as { history: { partitionSet: string; from: number }[] };
+      return history.map(({ partitionSet, from }) => [partitionSet, from]);
+    };
+    const numbers = (from: number, to: number): [string, number][] =>
+      Array.from({ length: to - from }, (_, at) => ['items-00', from + at]);
+    expect(await changes()).toEqual([...numbers(0, 20), ['items-01', 30]]);
+    expect(await changes('--limit', '7')).toEqual([...numbers(14, 20), ['items-01', 30]]);
+    expect(await changes('--partition-set', 'items-00')).toEqual(numbers(0, 20));
+    expect(await changes('--partition-set', 'items-01')).toEqual([['items-01', 30]]);
   });
 
   it('shows words that only a newer version knows', async () => {
@@ -306,5 +361,37 @@ describe('finding it', () => {
   it('refuses formats and times that are none', async () => {
     expect(await fake.run(['list', '-f', 'xml'])).toMatchObject({ code: 2 });
     expect(await fake.run(['list', '--node-timeout', '0'])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('a container that was made through the API', () => {
+  it.each([
+    ['list'],
+    ['topology'],
+    ['history'],
+    ['doctor', '--if-dies', 'west'],
+    ['pause'],
+    ['switchover', '--to', 'east', '--force'],
+    ['failover', '--to', 'east', '--force'],
+    ['unpin', '--force'],
+    ['config', 'set', 'minimumDurability=1', '--force'],
+    ['intents'],
+    ['lost-writes'],
+  ])('is known to baton %s %s %s %s', async (...args) => {
+    fake.addContainer('shop/orders', ['shop-orders-00']);
+    fake.everywhere('shop-orders-00', (view) => {
+      view.pin = 'west';
+      view.intents.open = [{ id: 'a-wish', kind: 'pause', who: 'ops' }];
+    });
+    const change = { at: '2030-01-01', what: 'created', who: 'west', why: 'creation', region: 'west' };
+    fake.node('west').history['shop-orders-00'] = [{ ...change, from: 0, to: 1 }];
+    fake.node('west').lost = [
+      { partitionSet: 'shop-orders-00', epoch: 1, lsn: 4, writtenAt: '', undoneAt: '' },
+    ];
+    const { code, out } = await fake.run([...args, '--container', 'shop/orders', '-f', 'json']);
+    expect(code).toBe(0);
+    expect(out).toContain('shop-orders-00');
+    expect(out).not.toContain('items-00');
+    expect((await fake.run([...args, '--container', 'deleted', '-f', 'json'])).code).not.toBe(0);
   });
 });

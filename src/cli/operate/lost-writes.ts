@@ -7,22 +7,28 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { inParallel, type LostWriteAt } from './cluster.ts';
 import {
-  chosen,
   type CommonFlags,
   type Context,
   type DangerFlags,
   operatorCommand,
   running,
   type ScopeFlags,
+  scopedNames,
+  wholeNumber,
   withDanger,
   withScope,
 } from './command.ts';
 import { EXIT, type ExitCode, OperateError, usage } from './errors.ts';
 import { plural, pretty, type Report, right, type Row, table } from './output.ts';
+import { type Lost, type LostWrites, readLostWrite, readLostWrites } from './records.ts';
 import { confirm, type Stage } from './stage.ts';
 
 interface ListFlags extends CommonFlags, ScopeFlags {
   readonly all: boolean;
+}
+
+interface ShownFlags extends ListFlags {
+  readonly limit: string;
 }
 
 interface ExportFlags extends ListFlags {
@@ -34,17 +40,12 @@ interface SettleFlags extends CommonFlags, DangerFlags {
   readonly overwrite?: boolean;
 }
 
-/** The same write may have been undone in several regions. */
-interface Lost {
-  readonly id: string;
-  readonly copies: readonly LostWriteAt[];
-}
-
 export function lostWritesCommand(stage: Stage): Command {
   const examples = ['baton lost-writes', 'baton lost-writes show items-03/2/1841'];
   return withClosed(
     withScope(operatorCommand('lost-writes', 'Show and settle writes that a failover undid.', examples)),
   )
+    .option('--limit <n>', 'the first so many', '100')
     .enablePositionalOptions()
     .addCommand(showCommand(stage))
     .addCommand(exportCommand(stage))
@@ -96,34 +97,38 @@ function settleCommand(stage: Stage, how: keyof typeof SETTLING): Command {
     );
 }
 
-async function find({ cluster }: Context): Promise<readonly Lost[]> {
-  const copies = new Map<string, LostWriteAt[]>();
-  for (const one of await cluster.lostWrites()) {
-    const id = `${one.partitionSet}/${one.epoch}/${one.lsn}`;
-    copies.set(id, [...(copies.get(id) ?? []), one]);
-  }
-  return [...copies].map(([id, all]) => ({ id, copies: all }));
-}
-
 function isOpen({ copies }: Lost): boolean {
   return copies.some(({ closed }) => closed == null);
 }
 
-async function selected(context: Context, flags: ListFlags): Promise<readonly Lost[]> {
-  const names = new Set(chosen(await context.cluster.look(), flags).map(({ name }) => name));
-  const lost = await find(context);
-  return lost.filter((one) => names.has(one.copies[0]!.partitionSet) && (flags.all || isOpen(one)));
+async function selected({ cluster, note }: Context, flags: ListFlags, limit?: number): Promise<LostWrites> {
+  const names = await scopedNames(cluster, flags);
+  const found = await readLostWrites(cluster, {
+    isOpen: !flags.all,
+    ...(names && { names }),
+    ...(limit !== undefined && { limit }),
+  });
+  for (const { name, reason = '' } of found.silent)
+    note(`${name} does not answer (${reason}): what it keeps is missing here.`);
+  return found;
 }
 
-async function list(context: Context, flags: ListFlags): Promise<ExitCode> {
-  const lost = await selected(context, flags);
+async function list(context: Context, flags: ShownFlags): Promise<ExitCode> {
+  const limit = wholeNumber(flags.limit, '--limit');
+  const { lost, hasMore, silent } = await selected(context, flags, limit);
   const rows = table(['ID', 'REGIONS', right('DOCUMENTS'), 'WRITTEN', 'UNDONE', 'STATE'], lost.map(rowOf));
+  const more = `\nThere are more; --limit ${limit * 2} shows more, baton lost-writes export writes all to a file.\n`;
   context.print({
-    value: { lostWrites: lost.map(valueOf) },
+    value: { lostWrites: lost.map(valueOf), hasMore, notAsked: silent.map(({ name }) => name) },
     table: rows,
-    pretty: (paint) => (lost.length === 0 ? 'There are no open lost writes.\n' : pretty(rows, paint)),
+    pretty: (paint) =>
+      lost.length === 0 ? noneText(flags.all) : `${pretty(rows, paint)}${hasMore ? more : ''}`,
   });
   return EXIT.ok;
+}
+
+function noneText(all: boolean): string {
+  return all ? 'There are no lost writes.\n' : 'There are no open lost writes.\n';
 }
 
 function rowOf(lost: Lost): Row {
@@ -155,15 +160,14 @@ function valueOf(lost: Lost): object {
   };
 }
 
-function byId(all: readonly Lost[], id: string): Lost {
-  const found = all.find((one) => one.id === id);
+async function byId({ cluster }: Context, id: string): Promise<Lost> {
+  const found = await readLostWrite(cluster, id);
   if (found !== undefined) return found;
   throw new OperateError('REFUSED', `There is no lost write ${id} on the nodes that answer.`);
 }
 
 async function show(context: Context, id: string, _flags: CommonFlags): Promise<ExitCode> {
-  const lost = byId(await find(context), id);
-  context.print(showReport(lost));
+  context.print(showReport(await byId(context, id)));
   return EXIT.ok;
 }
 
@@ -183,7 +187,7 @@ function showReport(lost: Lost): Report {
 }
 
 async function exportAll(context: Context, flags: ExportFlags): Promise<ExitCode> {
-  const lost = await selected(context, flags);
+  const { lost } = await selected(context, flags);
   const path = resolve(context.stage.cwd, flags.out);
   try {
     writeFileSync(path, lost.map((one) => `${JSON.stringify(valueOf(one))}\n`).join(''), {
@@ -209,8 +213,9 @@ async function settle(
   flags: SettleFlags,
 ): Promise<ExitCode> {
   if (flags.all === ids.length > 0) throw usage('Name lost writes, or say --all.');
-  const known = await find(context);
-  const lost = flags.all ? known.filter(isOpen) : ids.map((id) => byId(known, id));
+  const lost = flags.all
+    ? (await selected(context, { ...flags, all: false })).lost
+    : await inParallel(ids, (id) => byId(context, id));
   const count = plural(lost.length, 'lost write');
   const plan =
     how === 'dismiss'

@@ -4,6 +4,7 @@
  * Within a step every update raises somebody's beat, and what only people change raises the configuration's version.
  */
 import type { KnownNode } from './find.ts';
+import type { Places } from './places.ts';
 import type { LocalView, NodeFacts, PartitionSetView } from './shapes.ts';
 
 export interface NodeStatus extends KnownNode {
@@ -86,14 +87,12 @@ export function mergeSightings(
   };
 }
 
-/** `expected`: what the cluster file says there is; nodes may hold more than it knows. */
-export function mergeNodes(
-  nodes: readonly NodeStatus[],
-  expected: ReadonlyMap<string, { readonly container: string; readonly column: number }>,
-): PartitionSet[] {
+/** A node that still shows what was deleted has not heard of it yet. */
+export function mergeNodes(nodes: readonly NodeStatus[], { all: expected, isWhole }: Places): PartitionSet[] {
   const sightings = new Map<string, Sighting[]>([...expected.keys()].map((name) => [name, []]));
   for (const { name: node, region, views } of nodes) {
     for (const view of views) {
+      if (isWhole && !expected.has(view.partitionSet)) continue;
       const known = sightings.get(view.partitionSet) ?? [];
       known.push({ node, region, view });
       sightings.set(view.partitionSet, known);

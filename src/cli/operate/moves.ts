@@ -4,6 +4,7 @@ import { EXIT, type ExitCode, usage } from './errors.ts';
 import { MANY } from './list.ts';
 import type { ClusterView, PartitionSet } from './merge.ts';
 import { millis, plural, pretty, type Report, right, type Row, table } from './output.ts';
+import { readHistory } from './records.ts';
 import { isAccepted, outcomeOf, reasonOf, type Sent, type Waited } from './wishes.ts';
 
 export interface MoveFlags extends ScopeFlags {
@@ -117,9 +118,12 @@ function rowOf(one: Moved): Row {
   return { cells: [one.sent.set.name, from ?? '-', to ?? '-', String(gcn ?? ''), outcome, gap, why], tone };
 }
 
+/** Changes among which the two of a move that was just made are. */
+const LAST = 20;
+
 /** Of a planned move: from when it began until the target had the writes. They stop somewhere in between. */
 export async function gapOf({ cluster }: Context, set: PartitionSet): Promise<number | undefined> {
-  const history = await cluster.history(set);
+  const { changes: history } = await readHistory(cluster, [set.name], LAST);
   const end = history.findLast(({ what, to }) => what === 'switched' && to === set.state?.gcn);
   const start = history.findLast(({ what, from }) => what === 'began' && from === end?.from);
   if (end === undefined || start === undefined) return undefined;

@@ -138,7 +138,7 @@ describe('baton lost-writes', () => {
       lostWrites: unknown[];
     };
     expect(all.lostWrites).toHaveLength(2);
-    expect(all.lostWrites[1]).toMatchObject({ id: 'items-00/1/40', state: 'returned' });
+    expect(all.lostWrites[0]).toMatchObject({ id: 'items-00/1/40', state: 'returned' });
     expect(parse((await fake.run(['lost-writes', '--all', '-f', 'yaml'])).out)).toEqual(all);
     expect((await fake.run(['lost-writes', '-f', 'tsv'])).out.split('\n')).toHaveLength(3);
     expect((await fake.run(['lost-writes', '--partition-set', 'items-01'])).out).toBe(
@@ -146,10 +146,46 @@ describe('baton lost-writes', () => {
     );
   });
 
+  it('goes through as many pages as it takes, or as many as are wanted', async () => {
+    const many = Array.from({ length: 25 }, (_, at) => ({ ...LOST, lsn: at + 1 }));
+    fake.node('west').lost = [...many.slice(0, 20), { ...LOST, partitionSet: 'items-01', lsn: 7 }];
+    fake.node('east').lost = many.slice(10);
+    for (const node of fake.nodes) node.pageSize = 4;
+    const listed = async (...args: string[]): Promise<{ ids: string[]; hasMore: boolean }> => {
+      const { out } = await fake.run(['lost-writes', '-f', 'json', ...args]);
+      const { lostWrites, hasMore } = JSON.parse(out) as { lostWrites: { id: string }[]; hasMore: boolean };
+      return { ids: lostWrites.map(({ id }) => id), hasMore };
+    };
+    const ids = (count: number): string[] => Array.from({ length: count }, (_, at) => `items-00/1/${at + 1}`);
+    expect(await listed()).toEqual({ ids: [...ids(25), 'items-01/1/7'], hasMore: false });
+    expect(await listed('--limit', '12')).toEqual({ ids: ids(12), hasMore: true });
+    expect(await listed('--partition-set', 'items-01')).toEqual({ ids: ['items-01/1/7'], hasMore: false });
+    expect((await fake.run(['lost-writes', '--limit', '5'])).out).toContain(
+      '\nThere are more; --limit 10 shows more, baton lost-writes export writes all to a file.\n',
+    );
+    expect((await fake.run(['lost-writes', '--limit', 'x'])).code).toBe(2);
+    const args = ['lost-writes', 'export', '--out', 'all.jsonl'];
+    expect((await fake.run(args)).out).toContain('Wrote 26 lost writes');
+    const dismissed = await fake.run(['lost-writes', 'dismiss', '--all', '--dry-run', '-f', 'tsv']);
+    expect(dismissed.out.match(/would be dismissed/g)).toHaveLength(26);
+    fake.gets.length = 0;
+    expect((await fake.run(['lost-writes', 'show', 'items-00/1/18'])).out).toContain('in west, east\n');
+    const asked = fake.gets.filter(({ path }) => path.startsWith('/v1/lost-writes'));
+    expect(asked).toHaveLength(3);
+  });
+
+  it('says whose lost writes are missing from the list', async () => {
+    await fake.node('east').stop();
+    expect((await fake.run(['lost-writes'])).err).toBe(
+      'east-1 does not answer (nobody listens there): what it keeps is missing here.\n',
+    );
+  });
+
   it('shows one', async () => {
     const { out } = await fake.run(['lost-writes', 'show', 'items-00/1/41']);
     expect(out).toContain('["a"]          a   {"id":"a","n":1}\n["a"]          b   (deleted)\n');
-    expect(await fake.run(['lost-writes', 'show', 'items-00/9/9'])).toMatchObject({ code: 1 });
+    for (const id of ['items-00/9/9', 'items-00/1/0', 'other/1/41', '41'])
+      expect(await fake.run(['lost-writes', 'show', id])).toMatchObject({ code: 1 });
   });
 
   it('exports them as lines of JSON, and overwrites nothing', async () => {
@@ -157,8 +193,8 @@ describe('baton lost-writes', () => {
     expect((await fake.run(args)).out).toContain('Wrote 2 lost writes to ');
     const lines = readFileSync(join(fake.directory, 'lost.jsonl'), 'utf8').trimEnd().split('\n');
     expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual([
-      'items-00/1/41',
       'items-00/1/40',
+      'items-00/1/41',
     ]);
     expect(await fake.run(args)).toMatchObject({ code: 2 });
   });
@@ -199,6 +235,79 @@ describe('baton lost-writes', () => {
     fake.refuse = () => ({ code: 'LOST_WRITE_NOT_APPLIED', message: 'The document was changed since.' });
     const { out, code } = await fake.run(['lost-writes', 'reapply', '--all', '--force']);
     expect([code, out.includes('[LOST_WRITE_NOT_APPLIED]')]).toEqual([1, true]);
+  });
+});
+
+describe('baton unpin', () => {
+  it('says what will move, asks, and sends it to those that are pinned', async () => {
+    fake.everywhere('items-01', (view) => Object.assign(view, { writeRegion: 'east', pin: 'east' }));
+    const { asked, out, code } = await fake.run(['unpin'], { answer: 'y' });
+    expect(asked[0]).toContain(
+      'This unpins 1 partition-set (1 in east).\nThe writes of 1 partition-set then go',
+    );
+    expect([out, code]).toEqual(['Unpinning: done in 1 partition-set.\n', 0]);
+    expect(fake.posts.map(({ path, body }) => [path, body['intent']])).toEqual([
+      ['/v1/partition-sets/items-01/intents', { kind: 'unpin' }],
+    ]);
+    expect(await fake.run(['unpin'])).toMatchObject({ code: 0, out: 'Nothing is pinned.\n' });
+  });
+
+  it('knows what stays, does nothing unasked, and can be tried', async () => {
+    fake.everywhere('items-01', (view) => {
+      Object.assign(view, { writeRegion: 'east', pin: 'east' });
+      view.configuration['failback'] = 'off';
+    });
+    expect(await fake.run(['unpin'])).toMatchObject({ code: 1 });
+    const { err, out } = await fake.run(['unpin', '--dry-run']);
+    expect(err).toContain('The writes of 0 partition-sets then go');
+    expect(out).toContain('would be accepted by 1 partition-set. Nothing was done.');
+    expect(fake.node('west').view('items-01').pin).toBe('east');
+  });
+});
+
+describe('baton intents', () => {
+  const id = `switchover-${NOW.toString(36)}-00000000000a`;
+
+  it('has those that are open and the last that were closed', async () => {
+    for (const name of ['items-00', 'items-01'])
+      fake.everywhere(name, (view) => {
+        view.intents.open = [{ id, kind: 'switchover', who: 'ops', target: 'east' }];
+        view.intents.recent = [{ id: 'by-hand', kind: 'pause', end: 'honoured' }];
+      });
+    const { out, code } = await fake.run(['intents']);
+    expect(out.trimEnd().split('\n').slice(1)).toEqual([
+      `${' '.repeat(26)}pause                 honoured  2 partition-sets: items-00, items-01  by-hand`,
+      `2030-01-02T03:04:05.000Z  switchover east  ops  open      2 partition-sets: items-00, items-01  ${id}`,
+    ]);
+    expect(code).toBe(0);
+    expect((await fake.run(['intents', '-f', 'tsv'])).out.split('\n')).toHaveLength(6);
+    const json = JSON.parse((await fake.run(['intents', '--open', '-f', 'json'])).out) as object;
+    const open = { id, kind: 'switchover', state: 'open', target: 'east', who: 'ops' };
+    expect(json).toEqual({
+      intents: ['items-00', 'items-01'].map((partitionSet) => ({
+        partitionSet,
+        ...open,
+        madeAt: '2030-01-02T03:04:05.000Z',
+      })),
+    });
+  });
+
+  it('may be empty', async () => {
+    expect((await fake.run(['intents'])).out).toBe('There are no open or recent intents.\n');
+    expect((await fake.run(['intents', '--open'])).out).toBe('There are no open intents.\n');
+  });
+
+  it('are withdrawn where they are open', async () => {
+    fake.everywhere('items-01', (view) => (view.intents.open = [{ id, kind: 'switchover', who: 'ops' }]));
+    const { out, code } = await fake.run(['intents', 'withdraw', id]);
+    expect([out, code]).toEqual([`Withdrawing ${id}: done in 1 partition-set.\n`, 0]);
+    expect(fake.posts.map(({ path, body }) => [path, body['intent']])).toEqual([
+      ['/v1/partition-sets/items-01/intents', { kind: 'withdraw', intent: id }],
+    ]);
+    expect(await fake.run(['intents', 'withdraw', id])).toMatchObject({
+      code: 1,
+      err: `baton: There is no open intent ${id}. [REFUSED]\n`,
+    });
   });
 });
 

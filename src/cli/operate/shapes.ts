@@ -65,6 +65,8 @@ const local = z.object({
   progress: progress.nullish(),
   gclsn: z.number().nullish(),
   lag: z.record(z.string(), lag.nullable()).nullish(),
+  /** Lost writes that are kept here and open. */
+  undoneWrites: z.number().default(0),
 });
 
 const openIntent = z.object({
@@ -113,7 +115,11 @@ export const historyEntry = z.object({
   region: z.string().nullable(),
 });
 
-export const historyAnswer = z.object({ history: z.array(historyEntry) });
+export const historyAnswer = z.object({
+  history: z.array(z.object({ partitionSet: z.string(), ...historyEntry.shape })),
+  /** The page before this one ends before that number. */
+  next: z.number().optional(),
+});
 
 const acceptor = z.object({
   name: z.string().nullish(),
@@ -139,6 +145,18 @@ export const nodeAnswer = z.object({
     .default([]),
 });
 
+/** Of the cluster's map: what is where. */
+export const mapAnswer = z.object({
+  version: z.number(),
+  cluster: z.string(),
+  containers: z.array(
+    z.object({
+      name: z.string(),
+      partitionSets: z.array(z.object({ name: z.string(), column: z.number() })),
+    }),
+  ),
+});
+
 export const lostWrite = z.object({
   partitionSet: z.string(),
   epoch: z.number(),
@@ -151,19 +169,23 @@ export const lostWrite = z.object({
     .default([]),
 });
 
-export const lostWritesAnswer = z.object({ lostWrites: z.array(lostWrite) });
+export const lostWritesAnswer = z.object({ lostWrites: z.array(lostWrite), next: z.string().optional() });
 
 /** Of what is done: nothing in it is needed. */
 export const doneAnswer = z.unknown();
 
 export const errorAnswer = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 
+/** Of who is not well. */
+export const healthAnswer = z.object({ status: z.string(), reasons: z.array(z.string()).min(1) });
+
 export type Configuration = z.infer<typeof configuration>;
 export type Failback = z.infer<typeof failback>;
 export type ReportedRegion = z.infer<typeof reported>;
 export type LocalView = z.infer<typeof local>;
 export type PartitionSetView = z.infer<typeof partitionSetView>;
-export type HistoryRecord = z.infer<typeof historyEntry>;
+export type HistoryRecord = z.infer<typeof historyAnswer>['history'][number];
+export type ClusterMapFacts = z.infer<typeof mapAnswer>;
 export type NodeFacts = z.infer<typeof nodeAnswer>;
 export type LostWriteRecord = z.infer<typeof lostWrite>;
 

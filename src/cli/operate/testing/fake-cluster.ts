@@ -30,6 +30,7 @@ export interface FakeView {
   phase: string;
   writeRegion: string | null;
   target?: string;
+  pin?: string;
   leaseSet: string[];
   configuration: Record<string, unknown> & { priorities: string[]; version: number };
   regions: Record<string, FakeRegion>;
@@ -42,6 +43,12 @@ export interface FakePost {
   readonly node: string;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface FakeMap {
+  version: number;
+  cluster: string;
+  containers: { name: string; partitionSets: { name: string; column: number }[] }[];
 }
 
 /** Instead of the usual: `cut` takes the request and closes, `applied and cut` does what it says and closes. */
@@ -103,14 +110,24 @@ export class FakeNode {
   manner: Manner = 'well';
   facts: Record<string, unknown>;
   views: FakeView[];
+  /** Undefined: it is of a version that has none. */
+  map: FakeMap | undefined;
   local: Record<string, Record<string, unknown>> = {};
   lost: Record<string, unknown>[] = [];
   history: Record<string, FakeEntry[]> = {};
+  /** As much as it puts into one answer. */
+  pageSize = 1000;
 
   constructor(region: string, partitionSets: readonly string[], serve: FakeCluster) {
     this.name = `${region}-1`;
     this.region = region;
     this.views = partitionSets.map((name) => healthyView(name));
+    const column = 0;
+    this.map = {
+      version: 2 ** 32,
+      cluster: 'demo',
+      containers: [{ name: 'items', partitionSets: partitionSets.map((name) => ({ name, column })) }],
+    };
     this.facts = {
       cluster: 'demo',
       node: this.name,
@@ -176,6 +193,7 @@ export interface RunOptions {
   readonly cwd?: string;
   /** Interrupted in this sleep. */
   readonly sleeps?: number;
+  readonly onSleep?: () => void;
 }
 
 export type Refuse = (wish: FakePost) => { readonly code: string; readonly message: string } | undefined;
@@ -184,6 +202,7 @@ export class FakeCluster {
   readonly directory = mkdtempSync(join(tmpdir(), 'baton-operate-'));
   readonly nodes: readonly FakeNode[];
   readonly posts: FakePost[] = [];
+  readonly gets: { readonly node: string; readonly path: string }[] = [];
   refuse: Refuse = () => undefined;
   /** Whether wishes come true. */
   honours = true;
@@ -224,6 +243,18 @@ export class FakeCluster {
     return this.nodes.find((node) => node.region === region)!;
   }
 
+  /** Through the API, and every node has heard of it. */
+  addContainer(container: string, partitionSets: readonly string[]): void {
+    for (const node of this.nodes) {
+      node.views.push(...partitionSets.map((name) => ({ ...healthyView(name), container })));
+      node.map!.version += 2 ** 32;
+      node.map!.containers.push({
+        name: container,
+        partitionSets: partitionSets.map((name) => ({ name, column: 0 })),
+      });
+    }
+  }
+
   /** The same in what every node shows. */
   everywhere(partitionSet: string, change: (view: FakeView) => void): void {
     for (const node of this.nodes) change(node.view(partitionSet));
@@ -255,6 +286,7 @@ export class FakeCluster {
       sleep: (ms) => {
         time += ms;
         sleeps += 1;
+        options.onSleep?.();
         return new Promise((resolve) => setImmediate(() => resolve(sleeps !== options.sleeps)));
       },
       newId: () => `${NOW.toString(36)}-${(this.#ids += 1).toString(16).padStart(12, '0')}`,
@@ -300,10 +332,34 @@ export class FakeCluster {
   }
 
   #get(node: FakeNode, path: string): unknown {
-    if (path === '/v1/node') return node.facts;
-    if (path === '/v1/partition-sets') return { partitionSets: node.shown() };
-    if (path === '/v1/lost-writes') return { lostWrites: node.lost };
-    return { history: node.history[path.split('/')[3]!] ?? [] };
+    const { pathname, searchParams: query } = new URL(path, 'http://node');
+    this.gets.push({ node: node.name, path });
+    if (pathname === '/v1/node') return node.facts;
+    if (pathname === '/v1/map') return node.map ?? {};
+    if (pathname === '/v1/partition-sets') return { partitionSets: node.shown() };
+    const named = query.getAll('partitionSet');
+    const isNamed = (name: unknown): boolean => named.length === 0 || named.includes(name as string);
+    const size = Math.min(node.pageSize, Number(query.get('limit') ?? node.pageSize));
+    if (pathname === '/v1/lost-writes') {
+      const idOf = (one: Record<string, unknown>): string =>
+        `${one['partitionSet'] as string}/${one['epoch'] as number}/${String(one['lsn']).padStart(9, '0')}`;
+      const after = (query.get('after') ?? '').replace(/\d+$/, (lsn) => lsn.padStart(9, '0'));
+      const all = node.lost
+        .filter((one) => isNamed(one['partitionSet']) && idOf(one) > after)
+        .filter((one) => query.get('open') !== '1' || one['closed'] === undefined)
+        .toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
+      const page = all.slice(0, size);
+      return { lostWrites: page, ...(all.length > size && { next: idOf(page.at(-1)!) }) };
+    }
+    const before = Number(query.get('before') ?? Infinity);
+    const all = Object.entries(node.history)
+      .filter(([partitionSet]) => isNamed(partitionSet))
+      .flatMap(([partitionSet, entries]) => entries.map((entry) => ({ partitionSet, ...entry })))
+      .toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+      .map((entry, at) => ({ n: at + 1, ...entry }))
+      .filter(({ n }) => n < before);
+    const history = all.slice(-size);
+    return { history, ...(all.length > size && { next: history[0]!.n }) };
   }
 
   #settle(path: string, { body }: FakePost): unknown {
@@ -315,15 +371,17 @@ export class FakeCluster {
   }
 
   #apply(name: string, { body }: FakePost): void {
-    const { kind, target } = body['intent'] as { kind: string; target?: string };
+    const { kind, target, intent } = body['intent'] as { kind: string; target?: string; intent?: string };
     const id = body['id'] as string;
     const { gcn: before, writeRegion: from } = this.nodes[0]!.view(name);
     const gcn = before ?? 0;
-    if (this.nodes[0]!.view(name).intents.recent.some((intent) => intent['id'] === id)) return;
+    if (this.nodes[0]!.view(name).intents.recent.some((one) => one['id'] === id)) return;
     const to = target ?? REGIONS.find((region) => region !== from)!;
     this.everywhere(name, (view) => {
       if (!this.honours) return void view.intents.open.push({ id, kind, who: body['who'], target });
       view.intents.recent.push({ id, kind, end: 'honoured' });
+      if (kind === 'unpin') delete view.pin;
+      if (kind === 'withdraw') view.intents.open = view.intents.open.filter((one) => one['id'] !== intent);
       if (kind === 'pause' || kind === 'resume') view.pausedAutomatic = kind === 'pause';
       if (kind === 'switchover' || kind === 'failover')
         Object.assign(view, { writeRegion: to, gcn: gcn + 1 });
