@@ -10,7 +10,7 @@ export interface PostedIntent {
 }
 
 const name = z.string().min(1).max(64);
-const form = z.strictObject({
+export const INTENT_FORM = z.strictObject({
   intent: z.looseObject({ kind: z.string() }),
   id: name,
   who: name,
@@ -20,7 +20,7 @@ const form = z.strictObject({
 
 /** Throws BAD_REQUEST. `at`: for people. */
 export function intentIn(body: unknown, at: string): PostedIntent {
-  const parsed = form.safeParse(body);
+  const parsed = INTENT_FORM.safeParse(body);
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
     const field = issue.path.join('.');

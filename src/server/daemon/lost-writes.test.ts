@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { NodeWriteAnswer } from '../../client/index.ts';
 import type { EnginePartition, UndoneEntry, WriteRequest } from '../../engine/index.ts';
-import { dismiss, listLostWrites, lostWriteIn, reapply } from './lost-writes.ts';
+import { FORMS } from './forms.ts';
+import {
+  dismiss,
+  listLostWrites,
+  lostWriteIn,
+  type LostWritePage,
+  lostWriteQueryIn,
+  reapply,
+} from './lost-writes.ts';
 
 const EPOCH = 3_145_729;
 const NAME = { partitionSet: 'items-00', epoch: EPOCH, lsn: 7, force: false };
@@ -50,7 +58,9 @@ function copyWith(...list: readonly UndoneEntry[]): { partition: EnginePartition
 describe('lost writes', () => {
   test('are listed with their documents', () => {
     const { partition } = copyWith(undone(), undone('returned'));
-    expect(listLostWrites([partition])).toMatchObject({
+    const page: unknown = JSON.parse(JSON.stringify(listLostWrites([partition])));
+    expect(FORMS.lostWrites.answer.parse(page)).toEqual(page);
+    expect(page).toMatchObject({
       hasMore: false,
       lostWrites: [
         {
@@ -62,12 +72,64 @@ describe('lost writes', () => {
         { closed: 'returned' },
       ],
     });
-    expect(
-      listLostWrites([copyWith(...Array.from({ length: 1001 }, () => undone())).partition]),
-    ).toMatchObject({
-      hasMore: true,
-    });
   });
+
+  /** Many, each a position after the one before. */
+  function many(count: number, partitionSet: string): EnginePartition {
+    const { entry } = undone();
+    const list = Array.from({ length: count }, (_, at) => ({
+      entry: { ...entry, lsn: at + 1 },
+      undoneAt: 1000,
+      ...(at % 2 === 1 && { closed: 'returned' as const }),
+    }));
+    return Object.assign(copyWith(...list).partition, { partitionSet });
+  }
+
+  /** Every page, as whoever follows `next` sees them. */
+  function pagesOf(partitions: readonly EnginePartition[], query = ''): LostWritePage[] {
+    const pages: LostWritePage[] = [];
+    for (let next: string | undefined = ''; next !== undefined; next = pages.at(-1)!.next) {
+      const asked = new URLSearchParams(query);
+      if (next !== '') asked.set('after', next);
+      pages.push(listLostWrites(partitions, lostWriteQueryIn(asked)));
+    }
+    return pages;
+  }
+
+  test('come page by page, each once, over partition-sets', () => {
+    const partitions = [many(1500, 'items-00'), many(3, 'items-01'), many(1100, 'items-02')];
+    const pages = pagesOf(partitions);
+    expect(pages.map(({ lostWrites, hasMore }) => [lostWrites.length, hasMore])).toEqual([
+      [1000, true],
+      [1000, true],
+      [603, false],
+    ]);
+    expect(pages[0]!.next).toBe(`items-00/${EPOCH}/1000`);
+    const ids = pages.flatMap(({ lostWrites }) =>
+      lostWrites.map(({ partitionSet, lsn }) => `${partitionSet}/${lsn}`),
+    );
+    expect(new Set(ids).size).toBe(2603);
+    expect(pagesOf(partitions, 'limit=700').map(({ lostWrites }) => lostWrites.length)).toEqual([
+      700, 700, 700, 503,
+    ]);
+    expect(pagesOf(partitions, 'limit=100000')).toHaveLength(3);
+    const open = pagesOf(partitions, 'open=1').flatMap(({ lostWrites }) => lostWrites);
+    expect(open).toHaveLength(750 + 2 + 550);
+    expect(open.every(({ closed }) => closed === undefined)).toBe(true);
+  });
+
+  test('a page is not too large for one answer', () => {
+    const small = listLostWrites([many(10, 'items-00')], { maxBytes: 70 });
+    expect(small).toMatchObject({ lostWrites: { length: 3 }, hasMore: true });
+    expect(listLostWrites([many(10, 'items-00')], { maxBytes: 1 }).lostWrites).toHaveLength(1);
+  });
+
+  test.each(['after=x', 'after=items-00/1', 'after=other/1/1', 'limit=0', 'limit=1.5', 'limit=x'])(
+    'refuses %s',
+    (query) => {
+      expect(() => pagesOf([many(1, 'items-00')], query)).toThrow(/^The field (?:after|limit) is wrong/);
+    },
+  );
 
   test('one that is written once more is closed, when all of it was written', async () => {
     const { partition, closed } = copyWith(undone());

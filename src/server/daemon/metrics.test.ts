@@ -9,6 +9,7 @@ import { Daemons, placeOf } from '../../../test/server/daemons.ts';
 import { AcceptorServer, DiskAcceptor } from '../../caspaxos/index.ts';
 import type { ClusterMap } from '../../client/index.ts';
 import { DnsServer, registerDnsMetrics } from '../dns/index.ts';
+import { GatewayMetrics } from '../gateway/metrics.ts';
 
 const FILE = 'docs/metrics.md';
 
@@ -104,5 +105,13 @@ describe('metrics', () => {
     registerDnsMetrics(registry, () => server.counters);
     expectDocumented('dns-metrics', await registry.metrics());
     await server.close();
+  });
+
+  test('of a gateway', async () => {
+    const registry = new Registry();
+    const gauges = { inFlight: () => 0, throttled: () => 0, isReady: () => true };
+    const metrics = new GatewayMetrics(registry, { now: () => 0 }, gauges);
+    metrics.ended('docs', 'GET', 200, 3);
+    expectDocumented('gateway-metrics', await registry.metrics());
   });
 });

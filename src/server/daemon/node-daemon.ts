@@ -1,13 +1,17 @@
 /**
  * A node as a process: its data, its copies of partition-sets with their agents, and what it answers over HTTP, all from one
  * file. It comes up as far as it can: HTTP first, so that its health can be asked from the start; then its port for nodes
- * and clients; then it waits for its acceptors, as long as it takes; then its partition-sets.
+ * and clients; then it waits for its acceptors, as long as it takes, and reads the account's catalogue on them; then its
+ * partition-sets, which follow the catalogue from then on.
  */
+import { join } from 'node:path';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { CasPaxosError } from '../../caspaxos/index.ts';
-import { diskOf, NodeStore, type TrimPolicy } from '../../engine/index.ts';
-import type { Logger } from '../../failover/index.ts';
+import { NODE_HOST } from '../../caspaxos/index.ts';
+import type { ClusterMap } from '../../client/index.ts';
+import { type ContainerSettings, diskOf, NodeStore, type TrimPolicy } from '../../engine/index.ts';
+import type { Configuration, Logger } from '../../failover/index.ts';
 import type { Address, RpcTls } from '../../transport/index.ts';
+import { type CatalogPlace, CatalogRegister, firstCatalog } from '../catalog/index.ts';
 import {
   type ClusterConfig,
   diffForReload,
@@ -18,16 +22,20 @@ import {
   peersOf,
   type PlacedNode,
   type ReloadDiff,
+  startingAgainFor,
   timingsOf,
   type Tokens,
   trimPolicyOf,
 } from '../config/index.ts';
-import { type Health, HttpServer, WELL } from '../http/index.ts';
+import { type Health, WELL } from '../http/index.ts';
 import { RegionNode } from '../node/region-node.ts';
+import { CatalogFollower } from './catalog-follower.ts';
+import { catalogMemoryIn } from './catalog-memory.ts';
 import { DaemonError } from './errors.ts';
 import { HistoryKeeper } from './history.ts';
-import { clusterMapOf, mapVersion, weakestOf } from './map.ts';
-import { nodeRoutes } from './routes.ts';
+import { type ControlClient, controlIn } from './local-control.ts';
+import { clusterMapOf, fileVersion, weakestOf } from './map.ts';
+import { NodeWeb } from './node-web.ts';
 import { prepareData, readTls, readTokens, roomOn } from './surroundings.ts';
 
 export interface DaemonOptions {
@@ -38,51 +46,46 @@ export interface DaemonOptions {
   readonly signal?: AbortSignal;
   /** A node does not start with less room on its disk. */
   readonly leastFreeBytes?: number;
+  /** Of a local cluster: whoever runs it; what the environment says otherwise. */
+  readonly control?: ControlClient;
 }
 
 /** The file may change these at once; this process reads them when it starts. */
 const AT_START: ReadonlySet<string> = new Set(['limits.inFlight', 'limits.inFlightBytes', 'tokens.acceptor']);
 
-function honest({ live, restart, refused }: ReloadDiff): ReloadDiff {
-  const later = live.filter(({ field }) => AT_START.has(field));
-  return {
-    live: live.filter(({ field }) => !AT_START.has(field)),
-    restart: [
-      ...restart,
-      ...later.map(({ field }) => ({
-        field,
-        sentence: `${field} changes; this node needs a restart for it.`,
-      })),
-    ],
-    refused,
-  };
-}
+/** The catalogue is not looked at more often, unless somebody asks for it. */
+const LOOK_MS = 1000;
+/** The first heartbeats of a container that was made just now. */
+const SOON_MS = 50;
 
 export class NodeDaemon {
   readonly #place: PlacedNode;
   readonly #options: DaemonOptions;
-  readonly #places: readonly PartitionSetPlace[];
-  readonly #history = new HistoryKeeper();
+  readonly #history: HistoryKeeper;
   readonly #metrics = new Registry();
   readonly #startedAt = new Date();
   #config: ClusterConfig;
   #tokens: Tokens;
   #tls: RpcTls | undefined;
-  #mapVersion: number;
+  #fileVersion: number;
   #store: NodeStore | undefined;
-  #http: HttpServer | undefined;
+  #web: NodeWeb | undefined;
   #node: RegionNode | undefined;
-  #waitingFor: CasPaxosError | undefined;
+  #follower: CatalogFollower | undefined;
+  /** Partition-sets that were made while this node ran. */
+  readonly #latecomers = new Set<string>();
+  #waitingFor: { readonly code: string; readonly message: string } | undefined;
   #phase: 'starting' | 'running' | 'stopping' = 'starting';
 
   private constructor(config: ClusterConfig, place: PlacedNode, options: DaemonOptions) {
     this.#config = config;
     this.#place = place;
     this.#options = options;
-    this.#places = partitionSetsOn(config, place.name);
+    const warn = (sentence: string): void => options.logger.warn({}, sentence);
+    this.#history = new HistoryKeeper({ file: join(place.data, 'history.jsonl'), warn });
     this.#tokens = readTokens(config);
     this.#tls = readTls(config, place.name);
-    this.#mapVersion = mapVersion(config.path);
+    this.#fileVersion = fileVersion(config.path);
   }
 
   /** Resolves when its partition-sets are here and their agents run. Rejects with an error that has a code. */
@@ -105,7 +108,7 @@ export class NodeDaemon {
   }
 
   get http(): Address | undefined {
-    return this.#http?.address;
+    return this.#web?.address;
   }
 
   get region(): string {
@@ -116,9 +119,15 @@ export class NodeDaemon {
     return this.#places.map(({ name }) => name);
   }
 
+  /** What the file says, until the catalogue is known. */
+  get #places(): readonly PartitionSetPlace[] {
+    return this.#follower?.places ?? partitionSetsOn(this.#config, this.#place.name);
+  }
+
   /** Moves the writes away first, as far as there is time, and closes everything in order. */
   async stop(withinMs: number): Promise<void> {
     this.#phase = 'stopping';
+    this.#follower?.close();
     await this.#node?.stop(withinMs);
     this.#node = undefined;
     await this.close();
@@ -127,12 +136,16 @@ export class NodeDaemon {
   /** Ends at once; what is on disk is what a crash would leave, and complete. */
   async close(): Promise<void> {
     this.#phase = 'stopping';
+    this.#web?.hangUp();
+    this.#follower?.close();
     await this.#node?.close();
+    await this.#follower?.idle();
+    await this.#history.close();
     await this.#store?.close();
-    await this.#http?.close();
+    await this.#web?.close();
     this.#node = undefined;
     this.#store = undefined;
-    this.#http = undefined;
+    this.#web = undefined;
     this.#metrics.clear();
   }
 
@@ -141,13 +154,20 @@ export class NodeDaemon {
     const diff = diffForReload(this.#config, config);
     const tokens = readTokens(config);
     const tls = readTls(this.#config, this.#place.name);
+    if (tls !== undefined && this.#node !== undefined) this.#node.tls = tls;
     this.#tokens = tokens;
     this.#tls = tls;
-    if (tls !== undefined && this.#http !== undefined) this.#http.tls = tls;
+    this.#web?.reload(tls);
     // The rest of it needs a restart: it is compared again next time.
-    this.#config = { ...this.#config, tokens: config.tokens, limits: config.limits, log: config.log };
-    this.#mapVersion = Math.max(this.#mapVersion, mapVersion(config.path));
-    return honest(diff);
+    this.#config = {
+      ...this.#config,
+      tokens: config.tokens,
+      keys: config.keys,
+      limits: config.limits,
+      log: config.log,
+    };
+    this.#fileVersion = Math.max(this.#fileVersion, fileVersion(config.path));
+    return startingAgainFor(AT_START, diff, 'node');
   }
 
   async #start(): Promise<void> {
@@ -158,20 +178,71 @@ export class NodeDaemon {
     await this.#serveHttp();
     this.#node = await RegionNode.start(this.#nodeOptions(this.#store));
     this.#waitingFor = undefined;
-    const configuration = failoverConfigurationOf(this.#config);
-    const trim = this.#trim();
-    await Promise.all(
-      this.#places.map(({ name: partitionSet, partitionKey, from: min, to: max }) =>
-        this.#node!.add({
-          partitionSet,
-          configuration,
-          settings: { partitionKeyPaths: partitionKey },
-          range: { min, max },
-          trim,
-        }),
-      ),
-    );
+    this.#follower = this.#follow(this.#node);
+    await this.#follower.start();
+    this.#waitingFor = undefined;
     this.#phase = 'running';
+  }
+
+  #follow(node: RegionNode): CatalogFollower {
+    const config = this.#config;
+    const { containers, regions } = config;
+    const { logger, signal } = this.#options;
+    const first = (): ReturnType<typeof firstCatalog> => firstCatalog(containers, Date.now());
+    return new CatalogFollower({
+      register: new CatalogRegister({ cluster: node.cluster, first }),
+      memory: catalogMemoryIn(this.#place.data),
+      containers,
+      column: this.#place.column,
+      columns: regions[0]!.nodes.length,
+      open: (place) => this.#open(node, place),
+      drop: (partitionSet) => {
+        this.#latecomers.delete(partitionSet);
+        return node.remove(partitionSet);
+      },
+      pollMs: Math.max(LOOK_MS, timingsOf(config).intervalMs),
+      host: NODE_HOST,
+      logger,
+      onWaiting: (error) => this.#onWaiting(error),
+      signal,
+    });
+  }
+
+  async #open(node: RegionNode, place: CatalogPlace): Promise<void> {
+    const { name: partitionSet, from: min, to: max } = place;
+    const isLate = this.#phase === 'running';
+    if (isLate) this.#latecomers.add(partitionSet);
+    await node.add({
+      partitionSet,
+      configuration: this.#configuration(),
+      settings: this.#settings(place),
+      range: { min, max },
+      trim: this.#trim(),
+      // Somebody waits for it.
+      ...(isLate && { spreadMs: SOON_MS }),
+    });
+  }
+
+  /** What a new partition-set begins with: the consistency level that the account has now, not the one that it began with. */
+  #configuration(): Configuration {
+    const configuration = failoverConfigurationOf(this.#config);
+    const states = [...(this.#node?.agents.agents() ?? [])].map(({ state }) => state);
+    const level = weakestOf(states);
+    const like = states.find((state) => state?.configuration.consistency === level)?.configuration;
+    if (level === undefined || like === undefined) return configuration;
+    const { staleness: _, ...rest } = configuration;
+    return { ...rest, consistency: level, ...(like.staleness && { staleness: like.staleness }) };
+  }
+
+  /** Asked anew every time: the catalogue may change it. */
+  #settings({ partitionKey: partitionKeyPaths, number }: CatalogPlace): ContainerSettings {
+    const entry = (): { readonly defaultTtl?: number } | undefined => this.#follower?.entry(number);
+    return {
+      partitionKeyPaths,
+      get defaultTtl() {
+        return entry()?.defaultTtl;
+      },
+    } as ContainerSettings;
   }
 
   #nodeOptions(store: NodeStore): Parameters<typeof RegionNode.start>[0] {
@@ -200,6 +271,7 @@ export class NodeDaemon {
       tls: () => this.#tls,
       limits: { maxRequests, maxRequestBytes },
       map: () => this.#map(),
+      look: (look) => this.#follower?.look(look) ?? Promise.resolve(0),
       logger,
       metrics: this.#metrics,
       onEvent: (partitionSet, event) =>
@@ -209,10 +281,10 @@ export class NodeDaemon {
   }
 
   /** Said once for each reason. */
-  #onWaiting(error: CasPaxosError): void {
-    if (this.#waitingFor?.message !== error.message)
-      this.#options.logger.warn({ code: error.code }, `Waiting for acceptors: ${error.message}`);
-    this.#waitingFor = error;
+  #onWaiting({ code, message }: { readonly code: string; readonly message: string }): void {
+    if (this.#waitingFor?.message !== message)
+      this.#options.logger.warn({ code }, `Waiting for acceptors: ${message}`);
+    this.#waitingFor = { code, message };
   }
 
   /** Asked anew every time, so that a reload changes it. */
@@ -232,25 +304,23 @@ export class NodeDaemon {
   }
 
   async #serveHttp(): Promise<void> {
-    const { http, region } = this.#place;
-    if (http === undefined) return;
-    this.#http = await HttpServer.listen({
-      address: http,
+    const { control = controlIn(process.env), version = '', logger } = this.#options;
+    this.#web = await NodeWeb.listen({
+      config: this.#config,
+      place: this.#place,
+      version,
+      control,
+      history: this.#history,
+      metrics: this.#metrics,
       tls: this.#tls,
-      token: () => this.#tokens.operator?.reveal(),
-      routes: nodeRoutes({
-        region,
-        places: this.#places,
-        history: this.#history,
-        metrics: this.#metrics,
-        map: () => this.#map(),
-        about: () => this.#about(),
-        health: () => this.#health(),
-        readiness: () => this.#readiness(),
-        node: () => this.#node,
-        now: () => new Date(),
-      }),
-      onError: (err, path) => this.#options.logger.error({ err, path }, 'An HTTP request failed.'),
+      tokens: () => this.#tokens,
+      places: () => this.#places,
+      map: () => this.#map() ?? this.#fileMap(),
+      about: () => this.#about(),
+      health: () => this.#health(),
+      readiness: () => this.#readiness(),
+      node: () => this.#node,
+      logger,
     });
   }
 
@@ -276,9 +346,18 @@ export class NodeDaemon {
     );
   }
 
-  #map(): ReturnType<typeof clusterMapOf> {
+  /** Undefined until the catalogue is known. */
+  #map(): ClusterMap | undefined {
+    const catalog = this.#follower?.catalog;
     const agents = [...(this.#node?.agents.agents() ?? [])];
-    return clusterMapOf(this.#config, this.#mapVersion, weakestOf(agents.map(({ state }) => state)));
+    const level = weakestOf(agents.map(({ state }) => state));
+    return catalog && clusterMapOf(this.#config, catalog, this.#fileVersion, level);
+  }
+
+  /** What operators are shown meanwhile. Any other map is newer. */
+  #fileMap(): ClusterMap {
+    const catalog = { ...firstCatalog(this.#config.containers, 0), version: 0 };
+    return clusterMapOf(this.#config, catalog, this.#fileVersion);
   }
 
   async #about(): Promise<object> {
@@ -297,6 +376,7 @@ export class NodeDaemon {
       now: new Date().toISOString(),
       ...(disk && { disk }),
       partitionSets: this.partitionSets,
+      ...(this.#follower?.catalog && { catalog: this.#follower.catalog.version }),
       acceptors: this.#acceptors(),
       peers: (node?.peers ?? []).map(({ region: of, node: peer, isUp, rttMs }) => ({
         region: of,
@@ -343,10 +423,13 @@ export class NodeDaemon {
     if (node === undefined || this.#phase === 'starting')
       return { status: 'starting', reasons: ['The node is starting.'] };
     const unseen = [...node.agents.agents()].filter(
-      ({ state, role }) => state === undefined || role === undefined,
+      ({ partitionSet, state, role }) =>
+        !this.#latecomers.has(partitionSet) && (state === undefined || role === undefined),
     );
+    const missing = this.#follower?.missing ?? [];
     const building = node.partitions.filter(({ core }) => core?.isReadable !== true);
     const reasons = [
+      ...(missing.length > 0 ? [`${missing.length} partition-sets could not be opened yet.`] : []),
       ...(unseen.length > 0 ? [`${unseen.length} partition-sets have not been heard of yet.`] : []),
       ...(building.length > 0 ? [`${building.length} copies are not complete yet.`] : []),
     ];

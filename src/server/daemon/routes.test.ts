@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { HTTP_ERRORS } from '../http/index.ts';
 import { DAEMON_ERRORS } from './errors.ts';
+import { AuditTrail } from './audit.ts';
 import { HistoryKeeper } from './history.ts';
 import { nodeRoutes } from './routes.ts';
 
@@ -17,6 +18,10 @@ test('every route is documented, and no other', () => {
     region: 'west',
     places: [],
     history: new HistoryKeeper(),
+    audit: new AuditTrail(),
+    events: { demandRoom: no, add: no },
+    control: undefined,
+    origins: new Set(),
     metrics: new Registry(),
     map: no,
     about: no,

@@ -5,17 +5,25 @@ import type { EnginePartition } from '../../engine/index.ts';
 import { type FailoverState, sentenceOf } from '../../failover/index.ts';
 import type { PartitionSetPlace } from '../config/index.ts';
 import {
+  badRequest,
   type Health,
   type HttpAnswer,
   HttpError,
   type HttpRequest,
   type Route,
+  type RouteForms,
   statusRoutes,
 } from '../http/index.ts';
 import type { RegionNode } from '../node/region-node.ts';
+import type { AuditEntry, AuditTrail } from './audit.ts';
+import { audited } from './audited.ts';
+import type { EventHub } from './events/index.ts';
+import { FORMS } from './forms.ts';
 import type { HistoryKeeper } from './history.ts';
 import { intentIn, tryIntent } from './intents.ts';
-import { dismiss, listLostWrites, lostWriteIn, reapply } from './lost-writes.ts';
+import { dismiss, limitIn, listLostWrites, lostWriteIn, lostWriteQueryIn, reapply } from './lost-writes.ts';
+import { type ControlClient, LOCAL_ORDER } from './local-control.ts';
+import { pageRoutes } from './page.ts';
 import { translated } from './translate.ts';
 import { type LocalView, localOf, type PartitionSetView, viewOf } from './views.ts';
 
@@ -23,6 +31,12 @@ export interface NodeFacade {
   readonly region: string;
   readonly places: readonly PartitionSetPlace[];
   readonly history: HistoryKeeper;
+  readonly audit: AuditTrail;
+  readonly events: Pick<EventHub, 'demandRoom' | 'add'>;
+  /** Of a local cluster: whoever runs it. */
+  readonly control: ControlClient | undefined;
+  /** Of the cluster's nodes: where the page may ask. */
+  readonly origins: ReadonlySet<string>;
   readonly metrics: Registry;
   readonly map: () => ClusterMap;
   readonly about: () => Promise<object>;
@@ -36,32 +50,49 @@ export interface NodeFacade {
 const READ_MS = 3000;
 const WRITE_MS = 5000;
 const AT_ONCE = 64;
+/** Changes in one answer: at most, and when nothing is said. */
+const MOST_HISTORY = 1000;
+const USUAL_HISTORY = 50;
 
 export function nodeRoutes(facade: NodeFacade): readonly Route[] {
+  const { audit, now } = facade;
   const api = new NodeApi(facade);
-  const get = (path: string, handle: Route['handle'], isOpen = false): Route => ({
+  const get = (path: string, forms: RouteForms, handle: Route['handle'], isOpen = false): Route => ({
     method: 'GET',
     path,
+    forms,
     handle: (request) => translated(() => handle(request)),
     isOpen,
   });
-  const post = (path: string, handle: Route['handle']): Route => ({
+  const act = (
+    path: string,
+    forms: RouteForms,
+    action: AuditEntry['action'],
+    handle: Route['handle'],
+  ): Route => ({
     method: 'POST',
     path,
-    handle: (request) => translated(() => handle(request)),
+    forms,
+    handle: audited((request) => translated(() => handle(request)), { audit, now, action }),
   });
   return [
     ...statusRoutes({ health: facade.health, readiness: facade.readiness, metrics: facade.metrics }),
-    get('/primary', (request) => api.primary(request), true),
-    get('/replica', (request) => api.replica(request), true),
-    get('/v1/node', async () => ({ json: await facade.about() })),
-    get('/v1/map', () => ({ json: facade.map() })),
-    get('/v1/partition-sets', (request) => api.partitionSets(request)),
-    get('/v1/partition-sets/:name/history', (request) => api.history(request)),
-    post('/v1/partition-sets/:name/intents', (request) => api.intent(request)),
-    get('/v1/lost-writes', (request) => api.lostWrites(request)),
-    post('/v1/lost-writes/reapply', (request) => api.reapply(request)),
-    post('/v1/lost-writes/dismiss', (request) => api.dismiss(request)),
+    ...pageRoutes({ origins: facade.origins }),
+    get('/primary', FORMS.standing, (request) => api.primary(request), true),
+    get('/replica', FORMS.standing, (request) => api.replica(request), true),
+    get('/v1/node', FORMS.about, async () => ({ json: await facade.about() })),
+    get('/v1/map', FORMS.map, () => ({ json: facade.map() })),
+    get('/v1/events', FORMS.events, (request) => api.events(request)),
+    get('/v1/partition-sets', FORMS.partitionSets, (request) => api.partitionSets(request)),
+    get('/v1/partition-sets/:name/history', FORMS.historyOf, (request) => api.historyOf(request)),
+    get('/v1/history', FORMS.history, (request) => api.history(request)),
+    get('/v1/audit', FORMS.audit, (request) => api.audit(request)),
+    get('/v1/lost-writes', FORMS.lostWrites, (request) => api.lostWrites(request)),
+    get('/v1/local', FORMS.local, async () => ({ json: await api.control.look() })),
+    act('/v1/partition-sets/:name/intents', FORMS.intent, 'intent', (request) => api.intent(request)),
+    act('/v1/lost-writes/reapply', FORMS.settled, 'reapply', (request) => api.reapply(request)),
+    act('/v1/lost-writes/dismiss', FORMS.settled, 'dismiss', (request) => api.dismiss(request)),
+    act('/v1/local/orders', FORMS.orders, 'local', (request) => api.order(request)),
   ];
 }
 
@@ -104,11 +135,46 @@ class NodeApi {
     return { json: { partitionSets } };
   }
 
-  async history({ params, query }: HttpRequest): Promise<HttpAnswer> {
+  /** The newest page, or the one `before` a number. */
+  history({ query }: HttpRequest): HttpAnswer {
+    const names = new Set(this.#asked(query).map(({ name }) => name));
+    const limit = limitIn(query, MOST_HISTORY, USUAL_HISTORY);
+    const { entries, next } = this.#facade.history.page(names, { before: beforeIn(query), limit });
+    const history = entries.map((entry) => ({ ...entry, sentence: sentenceOf(entry) }));
+    return { json: { history, ...(next !== undefined && { next }) } };
+  }
+
+  async historyOf({ params, query }: HttpRequest): Promise<HttpAnswer> {
     const { name } = this.#place(params['name']!);
     const state = isTrue(query.get('fresh')) ? await this.#fresh(name) : this.#state(name);
     const entries = this.#facade.history.of(name, state);
     return { json: { history: entries.map((entry) => ({ ...entry, sentence: sentenceOf(entry) })) } };
+  }
+
+  audit({ query }: HttpRequest): HttpAnswer {
+    const limit = limitIn(query, MOST_HISTORY, USUAL_HISTORY);
+    const { entries, next } = this.#facade.audit.page({ before: beforeIn(query), limit });
+    return { json: { audit: entries, ...(next !== undefined && { next }) } };
+  }
+
+  events({ role = 'viewer' }: HttpRequest): HttpAnswer {
+    const { events } = this.#facade;
+    events.demandRoom();
+    return { type: 'text/event-stream', stream: (sink) => events.add(sink, role) };
+  }
+
+  get control(): ControlClient {
+    const { control } = this.#facade;
+    if (control !== undefined) return control;
+    throw new HttpError(404, 'NOT_LOCAL', 'This is no cluster that `baton up` runs on one machine.');
+  }
+
+  async order({ body }: HttpRequest): Promise<HttpAnswer> {
+    const { control } = this;
+    const order = LOCAL_ORDER.safeParse(body);
+    if (!order.success)
+      throw badRequest('That is no order: it has an action, and targets, as those of `baton chaos` have.');
+    return { json: await control.order(order.data) };
   }
 
   async intent({ params, body }: HttpRequest): Promise<HttpAnswer> {
@@ -128,7 +194,7 @@ class NodeApi {
 
   lostWrites({ query }: HttpRequest): HttpAnswer {
     const partitions = this.#asked(query).map(({ name }) => this.#partition(name));
-    return { json: listLostWrites(partitions) };
+    return { json: listLostWrites(partitions, lostWriteQueryIn(query)) };
   }
 
   async reapply({ body }: HttpRequest): Promise<HttpAnswer> {
@@ -154,8 +220,8 @@ class NodeApi {
   }
 
   #asked(query: URLSearchParams): readonly PartitionSetPlace[] {
-    const name = query.get('partitionSet');
-    return name === null ? this.#facade.places : [this.#place(name)];
+    const names = new Set(query.getAll('partitionSet'));
+    return names.size === 0 ? this.#facade.places : [...names].map((name) => this.#place(name));
   }
 
   #place(name: string): PartitionSetPlace {
@@ -195,6 +261,13 @@ class NodeApi {
   #view(place: PartitionSetPlace, state: FailoverState): PartitionSetView {
     return viewOf(place, state, this.#local(place.name));
   }
+}
+
+function beforeIn(query: URLSearchParams): number | undefined {
+  const text = query.get('before');
+  if (text === null) return undefined;
+  if (!/^\d{1,16}$/.test(text)) throw badRequest('The field before is wrong: it is the number of a change.');
+  return Number(text);
 }
 
 function isTrue(value: string | null): boolean {

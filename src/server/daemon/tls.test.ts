@@ -1,7 +1,8 @@
 /** Mutual TLS from the file: nodes, clients and operators with certificates of one authority, and whoever has none. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Daemons, REGIONS, until } from '../../../test/server/daemons.ts';
 import { NODE_HOST } from '../../caspaxos/index.ts';
@@ -9,7 +10,9 @@ import { decodeMap, METHODS, packed } from '../../client/index.ts';
 import { type Connection, dial, type RpcTls } from '../../transport/index.ts';
 import { initAuthority, issueInto } from '../certs/index.ts';
 
-const MORE = 'tls: { ca: certs/ca.pem, cert: "certs/{name}.pem", key: "certs/{name}.key" }';
+const VIEWER = 'viewer-token-0123456789';
+const MORE = `tls: { ca: certs/ca.pem, cert: "certs/{name}.pem", key: "certs/{name}.key" }
+tokens: { viewer: ${VIEWER} }`;
 
 let there: Daemons;
 let certs: string;
@@ -30,9 +33,14 @@ function tlsOf(name: string): RpcTls {
   return { ca: read('ca.pem'), cert: read(`${name}.pem`), key: read(`${name}.key`) };
 }
 
-function ask(path: string, { ca, cert, key }: RpcTls): Promise<number> {
+function ask(path: string, { ca, cert, key }: RpcTls, token?: string, method = 'GET'): Promise<number> {
   return new Promise((resolve, reject) => {
     const options = {
+      method,
+      headers: {
+        'content-type': 'application/json',
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
       host: '127.0.0.1',
       port: there.ports.http['west'],
       path,
@@ -47,6 +55,17 @@ function ask(path: string, { ca, cert, key }: RpcTls): Promise<number> {
     })
       .on('error', reject)
       .end();
+  });
+}
+
+function serialShownAt(port: number): Promise<string> {
+  const { ca, cert, key } = tlsOf('app');
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({ host: '127.0.0.1', port, ca, cert, key }, () => {
+      resolve(socket.getPeerCertificate().serialNumber);
+      socket.destroy();
+    });
+    socket.on('error', reject);
   });
 }
 
@@ -86,7 +105,36 @@ describe('mutual TLS', () => {
     expect(await ask('/v1/node', tlsOf('app'))).toBe(200);
   });
 
-  test('certificates are read again by a reload', () => {
+  test('a token for viewers opens what only looks, without a certificate', async () => {
+    const { ca } = tlsOf('app');
+    const intents = '/v1/partition-sets/items-00/intents';
+    expect(await ask('/v1/node', { ca }, VIEWER)).toBe(200);
+    expect(await ask(intents, { ca }, VIEWER, 'POST')).toBe(403);
+    expect(await ask('/v1/node', { ca }, 'another-token-0123456789')).toBe(401);
+    expect(await ask(intents, tlsOf('app'), undefined, 'POST')).toBe(400);
+  });
+
+  test('certificates are read again by a reload: the next caller sees them, who is connected stays', async () => {
+    const before = await connect(tlsOf('app'));
+    const [rpc, http] = [there.ports.rpc['west']!, there.ports.http['west']!];
+    const old = await serialShownAt(rpc);
+    await issueInto(certs, { name: 'west-1', hosts: ['127.0.0.1'], force: true });
+    expect(await serialShownAt(rpc)).toBe(old);
     expect(there.daemon('west').reload(there.config())).toEqual({ live: [], restart: [], refused: [] });
+    const now = await serialShownAt(rpc);
+    expect(now).not.toBe(old);
+    expect(await serialShownAt(http)).toBe(now);
+    expect(before.isOpen).toBe(true);
+    await before.call(METHODS.map, packed([]), { timeoutMs: 2000 });
+  });
+
+  test('a certificate without its key is not taken, and the old one stays', async () => {
+    const rpc = there.ports.rpc['west']!;
+    const old = await serialShownAt(rpc);
+    const [file, key] = [join(certs, 'west-1.key'), readFileSync(join(certs, 'west-1.key'))];
+    writeFileSync(file, readFileSync(join(certs, 'app.key')));
+    expect(() => there.daemon('west').reload(there.config())).toThrow();
+    writeFileSync(file, key);
+    expect(await serialShownAt(rpc)).toBe(old);
   });
 });

@@ -1,8 +1,9 @@
 /**
- * Who may ask. With a token, whoever shows it. Without one but with TLS, whoever shows a certificate of the authority.
- * Without both the server is on loopback, where everybody who is on this machine may ask; but not a page in somebody's
- * browser: a page can send requests to 127.0.0.1 under a host name of its own, so only the names of this machine are taken,
- * and a body must be called JSON, which a browser does not do for a page of another origin without asking first.
+ * Who may ask, and what for. A viewer may look; an operator may act too. With tokens, it is who shows one of them. Without an
+ * operators' token but with TLS, whoever shows a certificate of the authority is an operator. Without any of it the server is on
+ * loopback, where everybody who is on this machine may act; but not a page in somebody's browser: a page can send requests to
+ * 127.0.0.1 under a host name of its own, so only the names of this machine are taken, and a body must be called JSON, which a
+ * browser does not do for a page of another origin without asking first.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -10,23 +11,41 @@ import { isIP } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { HttpError } from './errors.ts';
 
+export const HTTP_ROLES = ['viewer', 'operator'] as const;
+export type HttpRole = (typeof HTTP_ROLES)[number];
+
 export interface AdmissionOptions {
-  /** The bearer token, if one is asked for. */
-  readonly token: string | undefined;
+  /** The bearer tokens, as far as there are any. */
+  readonly operator: string | undefined;
+  readonly viewer?: string | undefined;
   readonly hasTls: boolean;
 }
 
 /** Throws NOT_AUTHORIZED or HOST_REFUSED. */
-export function admit(request: IncomingMessage, { token, hasTls }: AdmissionOptions): void {
-  if (token !== undefined) {
-    if (isSame(request.headers.authorization ?? '', `Bearer ${token}`)) return;
-    throw new HttpError(401, 'NOT_AUTHORIZED', 'This needs the bearer token of operators.');
-  }
+export function admit(request: IncomingMessage, { operator, viewer, hasTls }: AdmissionOptions): HttpRole {
+  const shown = request.headers.authorization ?? '';
+  if (operator !== undefined && isSame(shown, `Bearer ${operator}`)) return 'operator';
+  if (viewer !== undefined && isSame(shown, `Bearer ${viewer}`)) return 'viewer';
+  if (operator !== undefined)
+    throw new HttpError(401, 'NOT_AUTHORIZED', 'This needs the bearer token of operators or of viewers.');
   if (hasTls) {
-    if (request.socket instanceof TLSSocket && request.socket.authorized) return;
+    if (request.socket instanceof TLSSocket && request.socket.authorized) return 'operator';
     throw new HttpError(401, 'NOT_AUTHORIZED', 'This needs a certificate of the authority, or a token.');
   }
+  if (viewer !== undefined)
+    throw new HttpError(401, 'NOT_AUTHORIZED', 'This needs the bearer token of viewers.');
   refuseForeignHost(request.headers.host);
+  return 'operator';
+}
+
+/** Throws ROLE_TOO_WEAK. */
+export function demandRole(role: HttpRole, needed: HttpRole): void {
+  if (HTTP_ROLES.indexOf(role) >= HTTP_ROLES.indexOf(needed)) return;
+  throw new HttpError(
+    403,
+    'ROLE_TOO_WEAK',
+    'This needs the token of operators; with that of viewers one may only look.',
+  );
 }
 
 function refuseForeignHost(host: string | undefined): void {

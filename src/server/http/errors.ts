@@ -2,6 +2,7 @@
 export const HTTP_ERRORS = {
   BAD_REQUEST: 'the request cannot be understood',
   NOT_AUTHORIZED: 'the token or the certificate is not accepted',
+  ROLE_TOO_WEAK: 'the token is that of viewers, and this changes something',
   HOST_REFUSED: 'the request names a host that this server is not',
   NOT_FOUND: 'there is nothing at that path',
   METHOD_NOT_ALLOWED: 'that path has no such method',

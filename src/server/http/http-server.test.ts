@@ -1,12 +1,14 @@
 import { once } from 'node:events';
-import { Agent, request as httpRequest } from 'node:http';
+import { Agent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { freePort } from '../local/free-port.ts';
 import { badRequest, HttpError } from './errors.ts';
 import { HttpServer, type HttpServerOptions } from './http-server.ts';
+import { originOf } from './origins.ts';
 import type { Route } from './routes.ts';
+import type { HttpSink } from './sink.ts';
 import { type Health, statusRoutes } from './status-routes.ts';
 
 const ROUTES: readonly Route[] = [
@@ -142,6 +144,49 @@ describe('who may ask', () => {
     expect(await ask('Bearer later')).toBe(200);
   });
 
+  test('viewers may look, operators may act too', async () => {
+    const url = await listen({ token: () => 'acts', viewerToken: () => 'looks' });
+    const ask = async (method: 'GET' | 'POST', token: string): Promise<[number, unknown]> => {
+      const headers = { authorization: `Bearer ${token}` };
+      const answer = await (method === 'POST'
+        ? post(`${url}/things`, '{}', headers)
+        : fetch(`${url}/things/x`, { headers }));
+      const { error } = (await answer.json()) as { error?: { code: string } };
+      return [answer.status, error?.code];
+    };
+    expect(await ask('GET', 'looks')).toEqual([200, undefined]);
+    expect(await ask('POST', 'looks')).toEqual([403, 'ROLE_TOO_WEAK']);
+    expect(await ask('GET', 'acts')).toEqual([200, undefined]);
+    expect(await ask('POST', 'acts')).toEqual([201, undefined]);
+    expect(await ask('GET', 'other')).toEqual([401, 'NOT_AUTHORIZED']);
+  });
+
+  test('a token for viewers alone leaves nobody who acts', async () => {
+    const url = await listen({ viewerToken: () => 'looks' });
+    expect((await fetch(`${url}/things/x`)).status).toBe(401);
+    expect((await post(`${url}/things`, '{}')).status).toBe(401);
+    expect((await post(`${url}/things`, '{}', { authorization: 'Bearer looks' })).status).toBe(403);
+    expect((await fetch(`${url}/things/x`, { headers: { authorization: 'Bearer looks' } })).status).toBe(200);
+  });
+
+  test('a route is told as what somebody was let in, and from where', async () => {
+    const handle: Route['handle'] = ({ role, from }) => ({ json: { role, from } });
+    const routes: readonly Route[] = [
+      { method: 'GET', path: '/who', handle },
+      { method: 'GET', path: '/acts', needs: 'operator', handle },
+      { method: 'GET', path: '/open', isOpen: true, handle },
+    ];
+    const url = await listen({ routes, token: () => 'acts', viewerToken: () => 'looks' });
+    const ask = async (path: string, token: string): Promise<unknown> =>
+      (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } })).json();
+    expect(await ask('/who', 'looks')).toEqual({ role: 'viewer', from: '127.0.0.1' });
+    expect(await ask('/who', 'acts')).toMatchObject({ role: 'operator' });
+    expect(await ask('/acts', 'looks')).toMatchObject({ error: { code: 'ROLE_TOO_WEAK' } });
+    expect(await ask('/open', 'looks')).toEqual({ from: '127.0.0.1' });
+    const open = await listen({ routes });
+    expect(await (await fetch(`${open}/who`)).json()).toMatchObject({ role: 'operator' });
+  });
+
   test('a request is judged before its body is read', async () => {
     const url = await listen({ token: () => 'right', maxBodyBytes: 10 });
     expect((await post(`${url}/things`, 'x'.repeat(1000))).status).toBe(401);
@@ -168,6 +213,106 @@ describe('who may ask', () => {
     expect((error as HttpError).message).toBe(
       `Cannot listen on 127.0.0.1:${port} for HTTP: the port is taken.`,
     );
+  });
+});
+
+describe('pages of other origins', () => {
+  const FRIEND = 'http://127.0.0.1:4202';
+
+  function preflight(url: string, origin: string): Promise<Response> {
+    const headers = {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization,content-type',
+    };
+    return fetch(`${url}/things`, { method: 'OPTIONS', headers });
+  }
+
+  test('those of the cluster may ask, with a token and with JSON', async () => {
+    const url = await listen({ token: () => 'right', origins: new Set([FRIEND]) });
+    const asked = await preflight(url, FRIEND);
+    expect(asked.status).toBe(204);
+    expect(Object.fromEntries(asked.headers)).toMatchObject({
+      'access-control-allow-origin': FRIEND,
+      'access-control-allow-methods': 'GET, POST',
+      'access-control-allow-headers': 'authorization, content-type',
+    });
+    const answer = await fetch(`${url}/things/x`, {
+      headers: { origin: FRIEND, authorization: 'Bearer right' },
+    });
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, FRIEND]);
+    expect(answer.headers.get('vary')).toBe('origin');
+    const wrong = await fetch(`${url}/things/x`, { headers: { origin: FRIEND } });
+    expect([wrong.status, wrong.headers.get('access-control-allow-origin')]).toEqual([401, FRIEND]);
+  });
+
+  test.each([
+    'http://127.0.0.1:4203',
+    'https://127.0.0.1:4202',
+    'http://localhost:4202',
+    'http://127.0.0.1:42020',
+    'null',
+  ])('%s is another one', async (origin) => {
+    const url = await listen({ origins: new Set([FRIEND]) });
+    const asked = await preflight(url, origin);
+    expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([405, null]);
+    const answer = await fetch(`${url}/things/x`, { headers: { origin } });
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test.each([
+    [{ host: '127.0.0.1', port: 4201 }, false, 'http://127.0.0.1:4201'],
+    [{ host: '::1', port: 4201 }, true, 'https://[::1]:4201'],
+    [{ host: 'Node.example', port: 443 }, true, 'https://node.example'],
+    [{ host: 'node.example', port: 443 }, false, 'http://node.example:443'],
+  ])('%j with TLS %s is the origin %s', (address, isSecure, origin) => {
+    expect(originOf(address, isSecure)).toBe(origin);
+  });
+});
+
+describe('answers that go on', () => {
+  function streaming(stream: (sink: HttpSink) => void): readonly Route[] {
+    return [{ method: 'GET', path: '/stream', handle: () => ({ type: 'text/event-stream', stream }) }];
+  }
+
+  test('come as they are written, and the writer hears when nobody reads any more', async () => {
+    let heard = (): void => {};
+    const closed = new Promise<void>((resolve) => (heard = resolve));
+    const routes = streaming((sink) => {
+      sink.write('one\n');
+      sink.onClose(heard);
+    });
+    const asking = httpRequest(`${await listen({ routes })}/stream`, { agent: false }).end();
+    asking.on('error', () => {});
+    const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+    const [first] = (await once(answer, 'data')) as [Buffer];
+    expect(first.toString()).toBe('one\n');
+    expect(answer.headers).toMatchObject({ 'content-type': 'text/event-stream' });
+    expect(answer.headers).not.toHaveProperty('content-length');
+    asking.destroy();
+    await closed;
+  });
+
+  test('end with the server, whether they are read or not', async () => {
+    const url = await listen({
+      routes: streaming((sink) => {
+        for (let line = 0; !sink.isFull; line += 1) sink.write(`${'x'.repeat(65_536)}\n`);
+      }),
+    });
+    const read = await fetch(`${url}/stream`);
+    const reading = read.text().catch(() => 'cut off');
+    const unread = connect({ host: '127.0.0.1', port: Number(new URL(url).port) });
+    unread.on('error', () => {});
+    unread.write('GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await once(unread, 'readable');
+    const server = servers.pop()!;
+    let isLate = false;
+    const timer = setTimeout(() => (isLate = true), 1500);
+    await server.close();
+    clearTimeout(timer);
+    expect(isLate).toBe(false);
+    await reading;
+    unread.destroy();
   });
 });
 

@@ -6,19 +6,28 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { Address, RpcTls } from '../../transport/index.ts';
-import { isLoopback } from '../config/values.ts';
-import { admit } from './admission.ts';
+import { admit, demandRole, type HttpRole } from './admission.ts';
 import { readJson } from './body.ts';
 import { HttpError } from './errors.ts';
-import { type HttpAnswer, Routes, type Route } from './routes.ts';
+import { listenOn, refuseToRead } from './listening.ts';
+import { withDescription } from './openapi.ts';
+import { isPreflight, originHeaders, PREFLIGHT_HEADERS } from './origins.ts';
+import { type HttpAnswer, neededRole, Routes, type Route } from './routes.ts';
+import { sinkTo } from './sink.ts';
 
 export interface HttpServerOptions {
   readonly address: Address;
+  /** `/openapi.json` describes them. */
   readonly routes: readonly Route[];
-  /** What whoever asks must show, unless the route is open. Asked anew for each request. */
+  /** What the description is called. */
+  readonly title?: string;
+  /** What operators must show, unless the route is open. Asked anew for each request. */
   readonly token?: () => string | undefined;
+  /** What viewers must show. */
+  readonly viewerToken?: () => string | undefined;
+  /** Pages of these origins may ask, too. */
+  readonly origins?: ReadonlySet<string>;
   readonly tls?: RpcTls | undefined;
   readonly maxBodyBytes?: number;
   /** Something failed that is not the asker's fault. */
@@ -36,17 +45,19 @@ const LIMITS = {
 } as const;
 const MAX_CONNECTIONS = 256;
 const CLOSE_MS = 2000;
-const LINGER_MS = 500;
+const NO_ORIGINS: ReadonlySet<string> = new Set();
 
 export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #routes: Routes;
   readonly #server: Server | TlsServer;
+  /** Answers that go on. */
+  readonly #streams = new Set<ServerResponse>();
   #isClosing = false;
 
   private constructor(options: HttpServerOptions) {
     this.#options = options;
-    this.#routes = new Routes(options.routes);
+    this.#routes = new Routes(withDescription(options.title ?? 'Baton', options.routes));
     const respond = (request: IncomingMessage, response: ServerResponse): void => {
       void this.#respond(request, response);
     };
@@ -56,30 +67,13 @@ export class HttpServer {
         ? createServer(LIMITS, respond)
         : createTlsServer({ ...LIMITS, ...secured(tls) }, respond);
     this.#server.maxConnections = MAX_CONNECTIONS;
-    this.#server.on('clientError', (_, socket) => refuseToRead(socket));
+    this.#server.on('clientError', (_, socket) => refuseToRead(socket, '400 Bad Request'));
   }
 
   static async listen(options: HttpServerOptions): Promise<HttpServer> {
-    const { host, port } = options.address;
-    if (options.tls === undefined && !isLoopback(host))
-      throw new HttpError(
-        500,
-        'HTTP_LISTEN_REFUSED',
-        `Refusing HTTP on ${host}: beyond loopback it needs TLS.`,
-      );
     const http = new HttpServer(options);
-    const server = http.#server;
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', (error: NodeJS.ErrnoException) => {
-        const why = error.code === 'EADDRINUSE' ? 'the port is taken' : error.message;
-        reject(
-          new HttpError(500, 'HTTP_LISTEN_FAILED', `Cannot listen on ${host}:${port} for HTTP: ${why}.`),
-        );
-      });
-      server.listen(port, host, resolve);
-    });
-    server.removeAllListeners('error');
-    server.on('error', (error) => options.onError?.(error, ''));
+    await listenOn(http.#server, options.address, options.tls !== undefined);
+    http.#server.on('error', (error) => options.onError?.(error, ''));
     return http;
   }
 
@@ -94,10 +88,11 @@ export class HttpServer {
     if ('setSecureContext' in this.#server) this.#server.setSecureContext(secured(tls));
   }
 
-  /** Answers what was begun, a while at most. Connections that are merely kept open end with `close`. */
+  /** Answers what was begun, a while at most. Connections that are merely kept open end with `close`, and so do streams. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const server = this.#server;
+    for (const response of this.#streams) sinkTo(response).end();
     const closed = new Promise((resolve) => server.close(resolve));
     const timer = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
     await closed;
@@ -109,20 +104,38 @@ export class HttpServer {
     const path = (request.url ?? '').split('?', 1)[0]!;
     let answer: HttpAnswer;
     try {
-      answer = await this.#answer(request, path);
+      answer = isPreflight(request, this.#origins)
+        ? { status: 204, text: '', type: 'text/plain', headers: PREFLIGHT_HEADERS }
+        : await this.#answer(request, path);
     } catch (error) {
       answer = this.#failure(error, path);
     }
     this.#send(request, response, answer);
   }
 
+  get #origins(): ReadonlySet<string> {
+    return this.#options.origins ?? NO_ORIGINS;
+  }
+
   async #answer(request: IncomingMessage, path: string): Promise<HttpAnswer> {
-    const { token, tls, maxBodyBytes = MAX_BODY_BYTES } = this.#options;
+    const { maxBodyBytes = MAX_BODY_BYTES } = this.#options;
     const { route, params } = this.#routes.find(request.method ?? '', path);
-    if (route.isOpen !== true) admit(request, { token: token?.(), hasTls: tls !== undefined });
+    const role = route.isOpen === true ? undefined : this.#admit(request, neededRole(route));
     const body = route.method === 'POST' ? await readJson(request, maxBodyBytes) : undefined;
     const query = new URLSearchParams((request.url ?? '').slice(path.length + 1));
-    return route.handle({ params, query, body });
+    const from = request.socket.remoteAddress ?? '';
+    return route.handle({ params, query, body, role, from, headers: request.headers });
+  }
+
+  #admit(request: IncomingMessage, needed: HttpRole): HttpRole {
+    const { token, viewerToken, tls } = this.#options;
+    const role = admit(request, {
+      operator: token?.(),
+      viewer: viewerToken?.(),
+      hasTls: tls !== undefined,
+    });
+    demandRole(role, needed);
+    return role;
   }
 
   #failure(error: unknown, path: string): HttpAnswer {
@@ -138,36 +151,33 @@ export class HttpServer {
   }
 
   #send(request: IncomingMessage, response: ServerResponse, answer: HttpAnswer): void {
-    const status = answer.status ?? 200;
+    const { status = 200 } = answer;
     this.#options.onAnswer?.(status);
     if (response.destroyed) return;
-    const isJson = 'json' in answer;
-    const text = isJson ? `${JSON.stringify(answer.json)}\n` : answer.text;
+    const text =
+      'stream' in answer ? undefined : 'json' in answer ? `${JSON.stringify(answer.json)}\n` : answer.text;
     // What is left of a body that nobody read would be taken for the next request.
     const isLast = this.#isClosing || !request.complete;
     response.writeHead(status, {
-      'content-type': isJson ? 'application/json' : answer.type,
-      'content-length': Buffer.byteLength(text),
+      'content-type': 'json' in answer ? 'application/json' : answer.type,
+      ...(text !== undefined && status !== 204 && { 'content-length': Buffer.byteLength(text) }),
       'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
       ...(status === 401 && { 'www-authenticate': 'Bearer' }),
       ...(isLast && { connection: 'close' }),
+      ...originHeaders(request, this.#origins),
+      ...answer.headers,
     });
-    response.end(request.method === 'HEAD' ? undefined : text);
+    if (request.method === 'HEAD' || !('stream' in answer)) {
+      response.end(request.method === 'HEAD' ? undefined : text);
+      return;
+    }
+    if (this.#isClosing) return void response.end();
+    response.flushHeaders();
+    this.#streams.add(response);
+    response.once('close', () => this.#streams.delete(response));
+    answer.stream(sinkTo(response));
   }
-}
-
-/** What is no request is told so. The rest is drained unread, or the system would take the answer back with a reset. */
-function refuseToRead(socket: Duplex): void {
-  socket.on('error', () => socket.destroy());
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-  socket.removeAllListeners('data');
-  socket.resume();
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-  socket.once('close', () => clearTimeout(timer));
 }
 
 /** A certificate is asked for, and who shows none may still ask what is open to all. */

@@ -1,5 +1,9 @@
 /** Which request is answered by what. A path may have parts that stand for a name: `/v1/partition-sets/:name/history`. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ZodType } from 'zod';
+import type { HttpRole } from './admission.ts';
 import { HttpError } from './errors.ts';
+import type { HttpSink } from './sink.ts';
 
 export interface HttpRequest {
   /** What stands where the path has `:name`. */
@@ -7,18 +11,47 @@ export interface HttpRequest {
   readonly query: URLSearchParams;
   /** Of a POST: what its JSON says. */
   readonly body: unknown;
+  /** As what whoever asks was let in. Whoever asks what is open to all may be nobody. */
+  readonly role: HttpRole | undefined;
+  /** The address that it came from. */
+  readonly from: string;
+  readonly headers: IncomingHttpHeaders;
 }
 
-export type HttpAnswer =
-  | { readonly status?: number; readonly json: unknown }
-  | { readonly status?: number; readonly text: string; readonly type: string };
+interface AnswerHead {
+  readonly status?: number;
+  /** Over the usual ones. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type HttpAnswer = AnswerHead &
+  (
+    | { readonly json: unknown }
+    | { readonly text: string | Uint8Array; readonly type: string }
+    /** Goes on until one of both sides ends it. */
+    | { readonly stream: (sink: HttpSink) => void; readonly type: string }
+  );
+
+/** What is asked and answered, for the description. */
+export interface RouteForms {
+  readonly body?: ZodType;
+  /** Of the answer with status 200, and with the other statuses that the words of the route name, when it is JSON. */
+  readonly answer?: ZodType;
+}
 
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   /** Answered to whoever asks: health, metrics. */
   readonly isOpen?: boolean;
+  /** Without it: viewers may ask for what is got, operators alone for what is posted. */
+  readonly needs?: HttpRole;
+  readonly forms?: RouteForms;
   readonly handle: (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>;
+}
+
+export function neededRole({ method, needs }: Pick<Route, 'method' | 'needs'>): HttpRole {
+  return needs ?? (method === 'GET' ? 'viewer' : 'operator');
 }
 
 export interface Match {

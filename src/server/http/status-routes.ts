@@ -1,12 +1,16 @@
 /** What every process answers: how it is, and its metrics. */
 import type { Registry } from 'prom-client';
+import { z } from 'zod';
 import type { Route } from './routes.ts';
 
-export interface Health {
-  readonly status: 'ok' | 'starting' | 'stopping' | 'failing';
-  /** Why it is not well, one sentence each. */
-  readonly reasons: readonly string[];
-}
+export const HEALTH = z
+  .object({
+    status: z.enum(['ok', 'starting', 'stopping', 'failing']),
+    /** Why it is not well, one sentence each. */
+    reasons: z.array(z.string()).readonly(),
+  })
+  .readonly();
+export type Health = z.infer<typeof HEALTH>;
 
 export interface StatusSources {
   /** Whether it does its work, well or not so well. */
@@ -30,6 +34,7 @@ export function statusRoutes({
     method: 'GET',
     path,
     isOpen: true,
+    forms: { answer: HEALTH },
     handle: () => {
       const found = ask();
       return { status: found.status === 'ok' ? 200 : 503, json: found };
