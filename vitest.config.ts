@@ -16,7 +16,6 @@ const never = ['**/node_modules/**', 'build/**', ...leftOut];
  * processes that start.
  */
 const ALONE = [
-  'src/cli/up.process.test.ts',
   'test/chaos/chaos.process.test.ts',
   'test/client/failover.process.test.ts',
   'test/process/acceptor-kill.process.test.ts',

@@ -1,6 +1,16 @@
 /** What `baton up` shows. */
 import { basename, relative } from 'node:path';
-import { formatAddress, type LocalCluster, type Moved, nodesOf, type Order } from '../server/index.ts';
+import { readFileSync } from 'node:fs';
+import {
+  type AnyOrder,
+  type ClusterConfig,
+  endpointOf,
+  formatAddress,
+  type LocalCluster,
+  type Moved,
+  nodesOf,
+  type Obeyed,
+} from '../server/index.ts';
 import { DEFAULT_DIRECTORY, dataDirectory } from './local.ts';
 import { aligned } from './table.ts';
 
@@ -24,6 +34,17 @@ export function describeJson(cluster: LocalCluster): object {
       })),
     })),
     acceptors: acceptors.map(({ name, url }) => ({ name, url })),
+    page: cluster.page?.replace(/#.*/, ''),
+    tokens: Object.fromEntries(filesOf(config.tokens)),
+    ...(config.gateways.length > 0 && {
+      gateways: config.gateways.map((gateway) => ({
+        name: gateway.name,
+        ...(gateway.region !== undefined && { region: gateway.region }),
+        endpoint: endpointOf(config, gateway),
+        ...(gateway.http && { http: `${scheme}://${formatAddress(gateway.http)}` }),
+      })),
+      keys: Object.fromEntries(filesOf(config.keys)),
+    }),
     containers,
     ...(dns && { dns: { address: formatAddress(dns.listen), name: `${account.name}.${dns.zone}` } }),
   };
@@ -33,12 +54,14 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
   const { config, directory } = cluster;
   const { account, regions, acceptors, dns, containers, profile } = config;
   const scheme = config.tls ? 'https' : 'http';
-  const rows = nodesOf(config).map(({ name, region, address, http }) => [
+  const rows = nodesOf(config).map(({ name, region, column, address, http }) => [
     region,
     name,
     formatAddress(address),
     http ? `${scheme}://${formatAddress(http)}` : '',
+    ...(config.gateways.length === 0 ? [] : [column === 0 ? doorOf(config, region) : '']),
   ]);
+  const heads = ['region', 'node', 'clients', 'status', ...(config.gateways.length === 0 ? [] : ['http'])];
   const sets = containers.reduce((sum, { partitionSets }) => sum + partitionSets, 0);
   const named = typeof profile === 'string' ? `, profile ${profile}` : '';
   const [first, last] = [acceptors[0]!, acceptors.at(-1)!];
@@ -47,16 +70,19 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
     ...(dns
       ? [['dns', `dig @${dns.listen.host} -p ${dns.listen.port} TXT ${account.name}.${dns.zone}`]]
       : []),
+    ...doorFacts(config),
     ['data, logs', shown(directory)],
   ];
   return [
     `Baton is up: ${regions.length} regions, ${sets} partition-sets, ${account.consistency}${named} (${seconds.toFixed(1)} s)`,
     '',
-    indented(leftAligned([['region', 'node', 'clients', 'status'], ...rows])),
+    ...(cluster.page === undefined ? [] : [`Open ${cluster.page}`, '']),
+    indented(leftAligned([heads, ...rows])),
     indented(leftAligned(facts)),
     'Try, in another terminal:',
     ...tryNext(directory, regions[0]!.name).map((line) => `  ${line}`),
     '',
+    ...programFor(config),
     'Ctrl-C stops everything; the data stays.',
     '',
   ].join('\n');
@@ -72,6 +98,43 @@ function tryNext(directory: string, region: string): string[] {
     `${program} list${cluster}`,
     `${program} chaos kill ${region}${data}`,
     `${program} chaos heal${data}`,
+  ];
+}
+
+function filesOf(secrets: ClusterConfig['tokens'] | ClusterConfig['keys']): [string, string][] {
+  return Object.entries(secrets).flatMap(([name, source]): [string, string][] =>
+    source.kind === 'file' ? [[name, source.file]] : [],
+  );
+}
+
+function doorOf(config: ClusterConfig, region: string | undefined): string {
+  const door = config.gateways.find((gateway) => gateway.region === region);
+  return door === undefined ? '' : endpointOf(config, door);
+}
+
+function doorFacts(config: ClusterConfig): string[][] {
+  if (config.gateways.length === 0) return [];
+  const [first] = filesOf(config.keys);
+  return [
+    ['http, global', doorOf(config, undefined)],
+    ...(first ? [['key', shown(first[1])]] : []),
+    ...(config.tls ? [['authority', `NODE_EXTRA_CA_CERTS=${shown(config.tls.ca)}`]] : []),
+  ];
+}
+
+/** For the public client of the HTTP API. */
+function programFor(config: ClusterConfig): string[] {
+  const door = doorOf(config, undefined);
+  const [file] = filesOf(config.keys).flatMap(([name, path]) => (name === 'primary' ? [path] : []));
+  if (door === '' || file === undefined) return [];
+  const key = readFileSync(file, 'utf8').trim();
+  const { name } = config.containers[0]!;
+  return [
+    'Or from a program (npm install @azure/cosmos):',
+    "  import { CosmosClient } from '@azure/cosmos';",
+    `  const account = new CosmosClient({ endpoint: '${door}', key: '${key}' });`,
+    `  await account.database('main').container('${name}').items.upsert({ id: 'hello' });`,
+    '',
   ];
 }
 
@@ -96,13 +159,21 @@ function indented(text: string): string {
   return text.replaceAll(/^(?=.)/gm, '  ');
 }
 
-export function orderText({ action, target, from, direction }: Order): string {
-  const words = [action, target ?? 'everything'];
+export function orderText(order: AnyOrder): string {
+  if (order.action === 'load') return `load ${order.on ? 'on' : 'off'}`;
+  const { action, targets = [], from, direction } = order;
+  const words = [action, targets.join(', ') || 'everything'];
   if (action === 'cut') {
     if (from !== undefined && from !== 'all') words.push(`from ${from}`);
     if (direction !== undefined && direction !== 'both') words.push(`(${direction})`);
   }
   return words.join(' ');
+}
+
+export function obeyedText(order: AnyOrder, { processes, load }: Obeyed): string {
+  if (load === undefined) return `${orderText(order)}: ${processes.join(', ') || 'nothing to do'}`;
+  if (load.on) return `${orderText(order)}: ${load.perSecond} writes a second`;
+  return `${orderText(order)}: ${load.acknowledged} writes acknowledged, ${load.failed} failed`;
 }
 
 export function moveText({ partitionSets, from, to }: Moved): string {

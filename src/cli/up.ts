@@ -12,7 +12,7 @@ import {
 import { UsageError } from './errors.ts';
 import { positiveInteger } from './flags.ts';
 import { dataDirectory, refuseLocal } from './local.ts';
-import { describeJson, describePretty, moveText, orderText, shown } from './up-text.ts';
+import { describeJson, describePretty, moveText, obeyedText, orderText, shown } from './up-text.ts';
 
 interface UpFlags {
   readonly regions?: string;
@@ -24,6 +24,7 @@ interface UpFlags {
   readonly minDurability?: string;
   readonly portBase?: string;
   readonly data?: string;
+  readonly gateways: boolean;
   readonly netns: boolean;
   readonly json: boolean;
   readonly stopWithParent: boolean;
@@ -35,7 +36,7 @@ const LOOK_MS = 400;
 export function upCommand(): Command {
   return new Command('up')
     .description(
-      'Run a whole cluster on this machine: regions, acceptors and DNS, each a process of its own.',
+      'Run a whole cluster on this machine: regions, acceptors, gateways and DNS, each a process of its own.',
     )
     .option(
       '--regions <n|names>',
@@ -55,6 +56,7 @@ export function upCommand(): Command {
       `all ports are counted from here (default: ${DEFAULT_PORT_BASE}, or those of the last run)`,
     )
     .option('--data <dir>', 'where everything is kept (default: $BATON_DATA or ./baton-data)')
+    .option('--no-gateways', 'no HTTP API: only what speaks to clients of baton/client')
     .option(
       '--netns',
       'a network namespace for each region and acceptor, so that links can be cut; needs root',
@@ -118,7 +120,8 @@ function optionsOf(flags: UpFlags): LocalClusterOptions {
     portBase: count(flags.portBase, '--port-base'),
   };
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  return { ...given, directory: dataDirectory(flags.data), namespaces: flags.netns };
+  const { gateways, netns: namespaces } = flags;
+  return { ...given, directory: dataDirectory(flags.data), gateways, namespaces, tokens: true };
 }
 
 function regionsIn(text: string): number | readonly string[] {
@@ -147,7 +150,7 @@ function stopOnSignals(
   const onSignal = (): void => {
     if (stopping === undefined) {
       ending.abort();
-      say('\nStopping, regions first (again: at once) ...');
+      say('\nStopping in order (again: at once) ...');
       stopping = cluster.stop();
     } else void cluster.killAll();
   };
@@ -188,7 +191,9 @@ class Teller {
         this.#last = { what: `${event.process} ended`, at: performance.now() };
         break;
       case 'order':
-        this.#line(`${orderText(event.order)}: ${event.processes.join(', ') || 'nothing to do'}`);
+        this.#line(obeyedText(event.order, event));
+        // Nothing moves because somebody writes.
+        if (event.order.action === 'load') break;
         this.#last = { what: orderText(event.order), at: performance.now() };
         break;
       default:

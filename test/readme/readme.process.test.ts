@@ -14,8 +14,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const START_MS = 300_000;
 const FAILOVER_MS = 60_000;
-/** From the first port of a cluster to that of its DNS. */
+/** From the first port of a cluster to that of its DNS, and to those of its nodes' HTTP. */
 const DNS = 53;
+const HTTP = 100;
 
 /** What a user has: no settings of this test run. */
 function freshEnvironment(): NodeJS.ProcessEnv {
@@ -106,6 +107,20 @@ describe('a new user', () => {
       'npx baton history',
       'npx baton chaos',
     ]);
+  });
+
+  test('is told which page to open, which shows the cluster to nobody without its token', async () => {
+    const [, page, token] = /^Open (http:\/\/127\.0\.0\.1:\d+\/)#token=(\S+)$/m.exec(said)!;
+    expect(page).toBe(`http://127.0.0.1:${portBase + HTTP + 1}/`);
+    const opened = await fetch(page!);
+    expect([opened.status, opened.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringContaining('text/html'),
+    ]);
+    const statusOf = async (headers: Record<string, string>): Promise<number> =>
+      (await fetch(`${page}v1/partition-sets`, { headers })).status;
+    expect(await statusOf({})).toBe(401);
+    expect(await statusOf({ authorization: `Bearer ${token}` })).toBe(200);
   });
 
   test('sees a region die and come back, and a program go on writing', async () => {

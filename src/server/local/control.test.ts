@@ -4,24 +4,37 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { thisProcess } from '../../caspaxos/index.ts';
-import { ControlServer, sendOrder } from './control.ts';
+import { ControlServer, type LocalState, sendOrder } from './control.ts';
 import { writeState } from './directory.ts';
 import { LocalClusterError } from './errors.ts';
-import type { Order } from './orders.ts';
+import type { AnyOrder } from './orders.ts';
+
+const STATE: LocalState = {
+  processes: [
+    { name: 'a1', role: 'acceptor', state: 'running' },
+    { name: 'west-1', role: 'node', region: 'west', state: 'paused' },
+  ],
+  load: { on: true, perSecond: 100, acknowledged: 7, failed: 1, worstGapMs: 20 },
+  canCut: false,
+};
 
 let directory: string;
 let server: ControlServer;
 let access: { readonly url: string; readonly token: string };
-const orders: Order[] = [];
+const orders: AnyOrder[] = [];
 
 beforeEach(async () => {
   orders.length = 0;
   directory = mkdtempSync(join(tmpdir(), 'baton-control-'));
-  server = new ControlServer((order) => {
-    orders.push(order);
-    if (order.targets?.includes('nobody'))
-      throw new LocalClusterError('NAME_UNKNOWN', 'There is no "nobody".');
-    return Promise.resolve({ processes: ['west-1'] });
+  server = new ControlServer({
+    obey: (order) => {
+      orders.push(order);
+      if (order.action === 'load') return Promise.resolve({ processes: [], load: STATE.load });
+      if (order.targets?.includes('nobody'))
+        throw new LocalClusterError('NAME_UNKNOWN', 'There is no "nobody".');
+      return Promise.resolve({ processes: ['west-1'] });
+    },
+    state: () => STATE,
   });
   access = await server.listen();
   await keep(access.token);
@@ -52,7 +65,7 @@ function post(body: string, headers: Record<string, string> = {}): Promise<Respo
 
 describe('an order', () => {
   test('is carried out and answered', async () => {
-    const order: Order = { action: 'cut', targets: ['west', 'a1'], from: 'acceptors', direction: 'out' };
+    const order: AnyOrder = { action: 'cut', targets: ['west', 'a1'], from: 'acceptors', direction: 'out' };
     expect(await sendOrder(directory, order)).toEqual({ processes: ['west-1'] });
     expect(orders).toEqual([order]);
   });
@@ -77,15 +90,40 @@ describe('an order', () => {
     '[]',
     '{"action":"explode"}',
     '{"action":"kill","targets":"west"}',
+    '{"action":"load"}',
+    '{"action":"load","on":true,"perSecond":0}',
+    '{"action":"load","on":true,"perSecond":5001}',
     `{"action":"heal","targets":["${'x'.repeat(20_000)}"]}`,
   ])('that is none is refused: %#', async (body) => {
     expect((await post(body)).status).toBe(400);
     expect(orders).toEqual([]);
   });
 
+  test('to load the cluster is answered with what the load has come to', async () => {
+    const order: AnyOrder = { action: 'load', on: true, perSecond: 100 };
+    expect(await sendOrder(directory, order)).toEqual({ processes: [], load: STATE.load });
+    expect(orders).toEqual([order]);
+  });
+
   test('to a cluster that does not run is refused', async () => {
     await expect(sendOrder(join(directory, 'none'), { action: 'heal' })).rejects.toMatchObject({
       code: 'CLUSTER_NOT_RUNNING',
     });
+  });
+});
+
+describe('a question', () => {
+  const ask = (path: string, token = access.token, method = 'GET'): Promise<Response> =>
+    fetch(`${access.url}${path}`, { method, headers: { authorization: `Bearer ${token}` } });
+
+  test('is answered with the processes, the load, and whether links can be cut', async () => {
+    const answer = await ask('/v1/local');
+    expect([answer.status, await answer.json()]).toEqual([200, STATE]);
+  });
+
+  test('with a wrong token, or for something else, is refused', async () => {
+    expect((await ask('/v1/local', 'x'.repeat(access.token.length))).status).toBe(401);
+    expect((await ask('/v1/orders')).status).toBe(404);
+    expect((await ask('/v1/local', access.token, 'POST')).status).toBe(404);
   });
 });

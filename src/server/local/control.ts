@@ -9,27 +9,50 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import type { AddressInfo } from 'node:net';
 import { type ClusterState, isUp, readState } from './directory.ts';
 import { LOCAL_ERRORS, LocalClusterError, type LocalErrorCode } from './errors.ts';
-import { type Obeyed, type Order, ORDER } from './orders.ts';
+import type { LoadState } from './load-figures.ts';
+import { ANY_ORDER, type AnyOrder, MOST_PER_SECOND, type Obeyed } from './orders.ts';
+import type { ProcessState, Role } from './role-process.ts';
 
 const MOST_BYTES = 16 * 1024;
 const LONGEST_MS = 60_000;
+const NO_ORDER = `That is no order; a load is of at most ${MOST_PER_SECOND} writes in a second.`;
+
+/** What the page shows of a local cluster: `GET /v1/local`. */
+export interface LocalState {
+  readonly processes: readonly {
+    readonly name: string;
+    readonly role: Role;
+    readonly region?: string;
+    readonly state: ProcessState;
+  }[];
+  readonly load: LoadState;
+  /** Links can be cut: every region has a network of its own. */
+  readonly canCut: boolean;
+}
+
+/** Whoever runs the cluster. */
+export interface Controlled {
+  readonly obey: (order: AnyOrder) => Promise<Obeyed>;
+  readonly state: () => LocalState;
+}
 
 export class ControlServer {
   readonly token = randomBytes(24).toString('base64url');
   readonly #server: Server;
-  readonly #obey: (order: Order) => Promise<Obeyed>;
+  readonly #cluster: Controlled;
 
-  constructor(obey: (order: Order) => Promise<Obeyed>) {
-    this.#obey = obey;
+  constructor(cluster: Controlled) {
+    this.#cluster = cluster;
     this.#server = createServer({ requestTimeout: 5000, headersTimeout: 5000 }, (incoming, response) => {
       void this.#answer(incoming, response);
     });
   }
 
-  async listen(): Promise<{ readonly url: string; readonly token: string }> {
-    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
+  /** Beyond loopback only where the nodes are in networks of their own, on this machine. */
+  async listen(host: string = '127.0.0.1'): Promise<{ readonly url: string; readonly token: string }> {
+    await once(this.#server.listen(0, host), 'listening');
     const { port } = this.#server.address() as AddressInfo;
-    return { url: `http://127.0.0.1:${port}`, token: this.token };
+    return { url: `http://${host}:${port}`, token: this.token };
   }
 
   async close(): Promise<void> {
@@ -48,12 +71,15 @@ export class ControlServer {
     try {
       if (!this.#mayAsk(incoming)) {
         reply(401, { error: { code: 'CONTROL_REFUSED', message: 'The token is missing or wrong.' } });
-      } else if (incoming.method !== 'POST' || incoming.url !== '/v1/orders') {
-        reply(404, { error: { code: 'CONTROL_REFUSED', message: 'Orders go to POST /v1/orders.' } });
+      } else if (incoming.method === 'GET' && incoming.url === '/v1/local') {
+        reply(200, this.#cluster.state());
+      } else if (incoming.method === 'POST' && incoming.url === '/v1/orders') {
+        const order = ANY_ORDER.safeParse(JSON.parse(await bodyOf(incoming)));
+        if (order.success) reply(200, await this.#cluster.obey(order.data));
+        else reply(400, { error: { code: 'CONTROL_REFUSED', message: NO_ORDER } });
       } else {
-        const order = ORDER.safeParse(JSON.parse(await bodyOf(incoming)));
-        if (order.success) reply(200, await this.#obey(order.data));
-        else reply(400, { error: { code: 'CONTROL_REFUSED', message: 'That is no order.' } });
+        const message = 'Orders go to POST /v1/orders, questions to GET /v1/local.';
+        reply(404, { error: { code: 'CONTROL_REFUSED', message } });
       }
     } catch (error) {
       if (error instanceof LocalClusterError)
@@ -81,7 +107,7 @@ async function bodyOf(incoming: IncomingMessage): Promise<string> {
 }
 
 /** Asks the process that runs the cluster of a directory. */
-export async function sendOrder(directory: string, order: Order): Promise<Obeyed> {
+export async function sendOrder(directory: string, order: AnyOrder): Promise<Obeyed> {
   const state = await readState(directory);
   if (!isUp(state))
     throw new LocalClusterError(
@@ -100,7 +126,7 @@ function isKnown(code: string): code is LocalErrorCode {
 
 function post(
   { url, token }: NonNullable<ClusterState['control']>,
-  order: Order,
+  order: AnyOrder,
 ): Promise<{ status: number; body: unknown }> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void =>

@@ -4,14 +4,20 @@ export { type ClusterState, isUp, type ProcessRecord, readState, STATE_FILE_NAME
 export { LOCAL_ERRORS, LocalClusterError, type LocalErrorCode } from './errors.ts';
 export { freePort } from './free-port.ts';
 export { DEFAULT_PORT_BASE } from './ground.ts';
-export { LocalCluster, type LocalClusterOptions, type LocalEvent, type Names } from './local-cluster.ts';
+export { DEFAULT_PER_SECOND } from './load.ts';
+export type { LoadState } from './load-figures.ts';
+export { LocalCluster } from './local-cluster.ts';
 export { type Moved, movesBetween, type Observed } from './observer.ts';
+export type { LocalClusterOptions, LocalEvent, Names } from './options.ts';
 export {
   ACTIONS,
   type Action,
+  type AnyOrder,
   CUT_FROM,
   type CutOptions,
   DIRECTIONS,
+  type LoadOrder,
+  MOST_PER_SECOND,
   type Obeyed,
   type Order,
 } from './orders.ts';

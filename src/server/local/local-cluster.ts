@@ -3,60 +3,38 @@
  * starts, watches and stops. Nothing is started again by itself: a cluster that people break on purpose stays broken until
  * they say otherwise.
  */
-import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { thisProcess } from '../../caspaxos/index.ts';
 import type { ClusterConfig } from '../config/cluster-config.ts';
 import { formatClusterFile } from '../config/format.ts';
 import { nodesOf, partitionSetsOf } from '../config/layout.ts';
-import { readClusterFile } from '../config/read.ts';
-import { makeCertificates, operatorTls } from './certificates.ts';
-import { ControlServer } from './control.ts';
+import { formatAddress } from '../config/values.ts';
+import { operatorTls } from './certificates.ts';
+import { ControlServer, type LocalState } from './control.ts';
+import { Cuts, type Places } from './cuts.ts';
 import {
   type ClusterState,
   MINIMUM_FREE_BYTES,
   prepareDirectory,
-  readState,
   writeState,
   writeWhole,
 } from './directory.ts';
 import { LocalClusterError } from './errors.ts';
-import { DEFAULT_PORT_BASE, freeGround, type Ground, groundFrom, layOut } from './ground.ts';
 import { Guard } from './guarded.ts';
 import { makeKeys } from './keys.ts';
+import { type Load, loadOn } from './load.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
-import { EVERYBODY, type Link, Namespaces } from './namespaces.ts';
+import type { Namespaces } from './namespaces.ts';
 import { Observer, type Observed } from './observer.ts';
-import type { CutOptions, Obeyed, Order } from './orders.ts';
-import { CLUSTER_FILE_NAME, planCluster, settle, withDoors } from './plan.ts';
+import type { LocalClusterOptions, LocalEvent, Names } from './options.ts';
+import type { AnyOrder, CutOptions, LoadOrder, Obeyed, Order } from './orders.ts';
 import { demandFreePorts, listenersOf } from './ports.ts';
 import { BATON } from './programs.ts';
 import { type Role, RoleProcess } from './role-process.ts';
-import { demandSameShape, type Shape, shapeFor, shapeOf, type ShapeOptions } from './shape.ts';
-import { describeState } from './state.ts';
+import { settleDown } from './settling.ts';
+import { describeLocal, describeState } from './state.ts';
+import { makeTokens, readToken } from './tokens.ts';
 import { until } from './until.ts';
-
-export interface LocalClusterOptions extends ShapeOptions {
-  readonly directory: string;
-  /** The first of the ports; `free` takes any that are. Without it: those of the last run, or the default. */
-  readonly portBase?: number | 'free';
-  /** A gateway for each region and a global one. Without it: as the directory has it, or none. */
-  readonly gateways?: boolean;
-  /** A network namespace for each region and acceptor: then links can be cut. Needs root. */
-  readonly namespaces?: boolean;
-  /** The directory goes when this process does, however it ends. */
-  readonly isTemporary?: boolean;
-  readonly minimumFreeBytes?: number;
-  readonly onEvent?: (event: LocalEvent) => void;
-}
-
-export type LocalEvent =
-  | { readonly type: 'starting' | 'ready' | 'stopping' | 'stopped'; readonly process: string }
-  | { readonly type: 'lost'; readonly process: string; readonly how: string; readonly log: string }
-  | { readonly type: 'order'; readonly order: Order; readonly processes: readonly string[] };
-
-/** One or several. */
-export type Names = string | readonly string[];
 
 /** How long a node that stops may try to move its writes to another region; when all are stopped, the last one cannot. */
 const MOVE_MS = 3000;
@@ -67,19 +45,23 @@ export class LocalCluster {
   readonly directory: string;
   readonly #options: LocalClusterOptions;
   readonly #guard = new Guard();
-  readonly #control = new ControlServer((order) => this.obey(order));
+  readonly #control = new ControlServer({ obey: (order) => this.obey(order), state: () => this.state });
   #lock: DirectoryLock | undefined;
   #config: ClusterConfig | undefined;
   #portBase: number | null = null;
   #namespaces: Namespaces | undefined;
-  /** Places that were cut off, not those at the other end of their links. */
-  readonly #cutOff = new Set<string>();
+  #cuts = new Cuts(undefined);
+  #load: Load | undefined;
+  #operatorToken: string | undefined;
+  /** What nodes find in their environment. */
+  #environment: Readonly<Record<string, string>> = {};
   #processes: readonly RoleProcess[] = [];
   #access: ClusterState['control'] = null;
   #observer: Observer | undefined;
   #writing: Promise<void> = Promise.resolve();
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
+  #isReady = false;
   #isEnding = false;
 
   constructor(options: LocalClusterOptions) {
@@ -102,6 +84,23 @@ export class LocalCluster {
     return this.#processes;
   }
 
+  /** What nodes want to be shown by whoever acts; without tokens they let everybody act who is on this machine. */
+  get operatorToken(): string | undefined {
+    return this.#operatorToken;
+  }
+
+  /** The address at which people see the cluster, as its operators: for them alone. None if no node speaks HTTP. */
+  get page(): string | undefined {
+    const address = nodesOf(this.config).find(({ http }) => http !== undefined)?.http;
+    if (address === undefined) return undefined;
+    const fragment = this.#operatorToken === undefined ? '' : `#token=${this.#operatorToken}`;
+    return `${this.config.tls ? 'https' : 'http'}://${formatAddress(address)}/${fragment}`;
+  }
+
+  get state(): LocalState {
+    return describeLocal(this.#processes, this.#load, this.#namespaces !== undefined);
+  }
+
   /** Until all processes are ready; when one cannot, nothing is left behind. */
   async start(): Promise<void> {
     this.#starting = this.#start();
@@ -122,6 +121,7 @@ export class LocalCluster {
 
   /** Everything at once, with kill -9. */
   async killAll(): Promise<void> {
+    await this.#load?.stop();
     await Promise.all(this.#processes.map((one) => one.kill()));
     await this.stop();
   }
@@ -156,15 +156,45 @@ export class LocalCluster {
     return this.obey({ action: 'heal', ...(name !== undefined && { targets: namesIn(name) }) });
   }
 
-  async obey(order: Order): Promise<Obeyed> {
+  /** A load of writes in every partition-set, with some reads. */
+  async load(on: boolean, perSecond?: number): Promise<Obeyed> {
+    return this.obey({ action: 'load', on, ...(perSecond !== undefined && { perSecond }) });
+  }
+
+  async obey(order: AnyOrder): Promise<Obeyed> {
     this.#demandGoing();
+    if (!this.#isReady)
+      throw new LocalClusterError('CLUSTER_NOT_RUNNING', 'The cluster is not up yet: it is starting.');
+    const obeyed = order.action === 'load' ? await this.#setLoad(order) : await this.#harm(order);
+    this.#tell({ type: 'order', order, ...obeyed });
+    return obeyed;
+  }
+
+  async #setLoad({ on, perSecond }: LoadOrder): Promise<Obeyed> {
+    this.#load ??= this.#makeLoad();
+    if (on) this.#load.start(perSecond);
+    else await this.#load.stop();
+    return { processes: [], load: this.#load.state };
+  }
+
+  #makeLoad(): Load {
+    const { account, cluster, tls } = this.config;
+    const token = readToken(this.config, 'client');
+    return loadOn(this.config, {
+      account: account.name,
+      cluster,
+      endpoints: nodesOf(this.config).map(({ address }) => formatAddress(address)),
+      ...(token !== undefined && { token }),
+      ...(tls && { tls: operatorTls(this.directory) }),
+    });
+  }
+
+  async #harm(order: Order): Promise<Obeyed> {
     const named = this.#targets(order);
     const targets = order.action === 'heal' ? named.filter((one) => this.#isHarmed(one)) : named;
     await this.#carryOut(order, targets);
-    const processes = targets.map(({ name }) => name);
-    this.#tell({ type: 'order', order, processes });
     await this.#writing;
-    return { processes };
+    return { processes: targets.map(({ name }) => name) };
   }
 
   async #carryOut(order: Order, targets: readonly RoleProcess[]): Promise<void> {
@@ -185,12 +215,12 @@ export class LocalCluster {
         await this.#startAll(targets);
         return;
       case 'cut':
-        this.#demandNetworks(targets);
+        this.#cuts.demandNetworks(targets);
         for (const target of new Set(order.targets!.map((name) => this.#placeOf(name))))
-          await this.#isolate(target, order);
+          await this.#cuts.isolate(target, this.#places, order);
         return;
       case 'heal':
-        await this.#healLinks(order.targets?.map((name) => this.#placeOf(name)) ?? []);
+        await this.#cuts.heal(order.targets?.map((name) => this.#placeOf(name)) ?? []);
         for (const one of targets) one.resume();
         await this.#startAll(targets);
         return;
@@ -203,7 +233,7 @@ export class LocalCluster {
       .map(({ name }) => name)
       .filter((region) => {
         const nodes = this.#nodesOf(region);
-        return !this.#cutOff.has(region) && nodes.every(({ state }) => state === 'running');
+        return !this.#cuts.has(region) && nodes.every(({ state }) => state === 'running');
       });
   }
 
@@ -232,66 +262,40 @@ export class LocalCluster {
 
   async #start(): Promise<void> {
     const { minimumFreeBytes = MINIMUM_FREE_BYTES, isTemporary = false } = this.#options;
-    if (isTemporary) this.#guard.remove(this.directory);
-    await prepareDirectory(this.directory, minimumFreeBytes);
-    this.#lock = await lockDirectory(this.directory);
-    this.#config = await this.#settleDown();
-    await makeKeys(this.directory, this.#config);
-    const { path } = this.#config;
-    await writeWhole(path, formatClusterFile(this.#config, { withSecrets: true }));
-    this.#processes = this.#household(this.#config);
-    await demandFreePorts(listenersOf(this.#config, this.#namespaces !== undefined));
-    this.#observer = new Observer({
-      nodes: nodesOf(this.#config).flatMap(({ http }) => (http ? [{ http }] : [])),
-      ...(this.#config.tls && { tls: operatorTls(this.directory) }),
-    });
+    const { directory } = this;
+    if (isTemporary) this.#guard.remove(directory);
+    await prepareDirectory(directory, minimumFreeBytes);
+    this.#lock = await lockDirectory(directory);
+    const { config, portBase, namespaces } = await settleDown({ ...this.#options, directory }, this.#guard);
+    this.#config = config;
+    this.#portBase = portBase;
+    this.#namespaces = namespaces;
+    this.#cuts = new Cuts(namespaces);
+    await makeKeys(directory, config);
+    await makeTokens(directory, config);
+    await writeWhole(config.path, formatClusterFile(config, { withSecrets: true }));
+    this.#processes = this.#household(config);
+    await demandFreePorts(listenersOf(config, namespaces !== undefined));
+    this.#operatorToken = readToken(config, 'operator');
+    this.#observer = this.#makeObserver(config);
+    const control = await this.#control.listen(namespaces?.machine);
+    this.#environment = environmentFor(control, this.#operatorToken);
     await this.#startAll(this.#processes.filter(({ role }) => role === 'acceptor'));
     await this.#startAll(this.#processes.filter(({ role }) => role === 'node' || role === 'dns'));
     await this.#startAll(this.#processes.filter(({ role }) => role === 'gateway'));
-    this.#access = await this.#control.listen();
+    this.#access = control;
+    this.#isReady = true;
     this.#write();
     await this.#writing;
   }
 
-  /** The configuration of this run: the one that the directory holds, or a new one, at the addresses of this run. */
-  async #settleDown(): Promise<ClusterConfig> {
-    const { directory } = this;
-    const { portBase, namespaces: secure = false } = this.#options;
-    const path = join(directory, CLUSTER_FILE_NAME);
-    const kept = existsSync(path) ? await readClusterFile(path) : undefined;
-    const before = kept && (await readState(directory));
-    if (kept) demandSameShape(shapeOf(kept), this.#options, directory);
-    const shape = kept ? shapeOf(kept) : shapeFor(this.#options);
-    const last = before === undefined ? DEFAULT_PORT_BASE : before.portBase;
-    this.#portBase = portBase === 'free' ? null : (portBase ?? last);
-    const isSettled = portBase === undefined && !secure && before?.namespaces !== true;
-    const hadGateways = (kept?.gateways.length ?? 0) > 0;
-    const gateways = this.#options.gateways ?? hadGateways;
-    if (kept && isSettled && gateways === hadGateways) return kept;
-    const ground = await this.#ground(shape, gateways);
-    if (kept && isSettled) return withDoors(kept, directory, ground);
-    const plan = { directory, shape, ground, secure };
-    const config = kept ? settle(kept, plan) : planCluster(plan);
-    if (secure) await makeCertificates(directory, config);
-    return config;
-  }
-
-  async #ground(shape: Shape, gateways: boolean): Promise<Ground> {
-    const base = this.#portBase;
-    const outside =
-      base === null ? await freeGround(shape, { gateways }) : groundFrom(base, shape, { gateways });
-    if (this.#options.namespaces !== true) return outside;
-    const acceptors = Array.from({ length: shape.acceptors }, (_, at) => `a${at + 1}`);
-    const namespaces = await Namespaces.make([...shape.regions, ...acceptors], this.#guard);
-    this.#namespaces = namespaces;
-    const addresses = (names: readonly string[]): string[] => names.map((name) => namespaces.addressOf(name));
-    const hosts = { regions: addresses(shape.regions), acceptors: addresses(acceptors) };
-    const inside = layOut(shape, (offset) => (base ?? DEFAULT_PORT_BASE) + offset, { gateways, hosts });
-    return {
-      ...inside,
-      gateways: [...outside.gateways.slice(0, 1), ...inside.gateways.slice(1)],
-      dns: outside.dns,
-    };
+  #makeObserver(config: ClusterConfig): Observer {
+    const token = this.#operatorToken;
+    return new Observer({
+      nodes: nodesOf(config).flatMap(({ http }) => (http ? [{ http }] : [])),
+      ...(token !== undefined && { token }),
+      ...(config.tls && { tls: operatorTls(this.directory) }),
+    });
   }
 
   #household(config: ClusterConfig): RoleProcess[] {
@@ -322,6 +326,7 @@ export class LocalCluster {
         ...(role === 'node' || role === 'gateway' ? ['--stop-within', String(MOVE_MS)] : []),
         '--stop-with-parent',
       ],
+      ...(role === 'node' && { environment: () => this.#environment }),
       onChange: () => this.#write(),
       onLost: (_, how) =>
         this.#tell({ type: 'lost', process: name, how, log: join(this.directory, 'logs', `${name}.log`) }),
@@ -368,6 +373,7 @@ export class LocalCluster {
     this.#isEnding = true;
     await Promise.all(this.#processes.filter(({ state }) => state === 'starting').map((one) => one.kill()));
     await this.#starting?.catch(() => {});
+    await this.#load?.stop();
     await stopProcesses();
     await this.#control.close();
     this.#namespaces?.close();
@@ -407,51 +413,12 @@ export class LocalCluster {
   }
 
   #isHarmed({ name, region = name, state }: RoleProcess): boolean {
-    return this.#cutOff.has(region) || state !== 'running';
+    return this.#cuts.has(region) || state !== 'running';
   }
 
-  #demandNetworks(targets: readonly RoleProcess[]): void {
-    if (this.#namespaces === undefined)
-      throw new LocalClusterError(
-        'CUT_UNAVAILABLE',
-        'Links can be cut only in a cluster that was started with --netns (as root): each region has a network of its own there.',
-      );
-    const without = targets.find(({ role, region }) => role !== 'acceptor' && region === undefined);
-    if (without !== undefined)
-      throw new LocalClusterError(
-        'CUT_UNAVAILABLE',
-        `${without.name} has no network of its own to be cut off from.`,
-      );
-  }
-
-  async #isolate(place: string, { from = 'all', direction = 'both' }: CutOptions): Promise<void> {
-    const others = { all: [EVERYBODY], acceptors: this.#acceptorNames(), regions: this.#regionNames() }[from];
-    const links = others.flatMap((other): Link[] => [
-      ...(direction === 'in' ? [] : [{ from: place, to: other }]),
-      ...(direction === 'out' ? [] : [{ from: other, to: place }]),
-    ]);
-    await this.#namespaces!.cut(links.filter(({ from: sender, to }) => sender !== to));
-    this.#cutOff.add(place);
-  }
-
-  /** Of these places; of none means of all. */
-  async #healLinks(places: readonly string[]): Promise<void> {
-    if (places.length === 0) {
-      await this.#namespaces?.heal();
-      this.#cutOff.clear();
-    }
-    for (const place of new Set(places)) {
-      await this.#namespaces?.heal(place);
-      this.#cutOff.delete(place);
-    }
-  }
-
-  #regionNames(): string[] {
-    return this.config.regions.map(({ name }) => name);
-  }
-
-  #acceptorNames(): string[] {
-    return this.#processes.filter(({ role }) => role === 'acceptor').map(({ name }) => name);
+  get #places(): Places {
+    const acceptors = this.#processes.filter(({ role }) => role === 'acceptor').map(({ name }) => name);
+    return { regions: this.config.regions.map(({ name }) => name), acceptors };
   }
 
   #tell(event: LocalEvent): void {
@@ -472,4 +439,13 @@ export class LocalCluster {
 
 function namesIn(names: Names): readonly string[] {
   return typeof names === 'string' ? [names] : names;
+}
+
+/** Nodes without a token let everybody on this machine act; orders are for its owner, so only those with one can pass them on. */
+function environmentFor(
+  { url, token }: NonNullable<ClusterState['control']>,
+  operatorToken: string | undefined,
+): Readonly<Record<string, string>> {
+  if (operatorToken === undefined) return {};
+  return { BATON_LOCAL_CONTROL: url, BATON_LOCAL_CONTROL_TOKEN: token };
 }

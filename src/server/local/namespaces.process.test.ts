@@ -1,10 +1,14 @@
 /** Links that are cut: both ways, one way, and what is left of the network afterwards. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { notRun } from '../../../test/support/not-run.ts';
+import { nodesOf } from '../config/index.ts';
+import { operatorTls } from './certificates.ts';
 import { LocalCluster } from './index.ts';
 
 const WAIT_MS = 40_000;
@@ -37,6 +41,16 @@ function canMakeNamespaces(): boolean {
 /** With their hardware addresses: another cluster may take the name next. */
 const interfaces = (): string[] => execFileSync('ip', ['-br', 'link']).toString().split('\n');
 
+function asked({ config, operatorToken }: LocalCluster, region: string, path: string): Promise<string> {
+  const { host, port } = nodesOf(config).find((node) => node.region === region)!.http!;
+  const headers = { authorization: `Bearer ${operatorToken}` };
+  return new Promise((resolve, reject) => {
+    get({ host, port, path, headers, agent: false, ...operatorTls(directory) }, (response) => {
+      text(response).then(resolve, reject);
+    }).on('error', reject);
+  });
+}
+
 test('a region that is cut off is replaced, in each direction, and comes back when it is healed', async (context) => {
   if (!canMakeNamespaces())
     notRun(context, {
@@ -52,9 +66,12 @@ test('a region that is cut off is replaced, in each direction, and comes back wh
     portBase: 'free',
     namespaces: true,
     gateways: true,
+    tokens: true,
   });
   await cluster.start();
   await cluster.waitForWriters(['west'], WAIT_MS);
+  // A node reaches whoever runs the cluster from its network.
+  expect(JSON.parse(await asked(cluster, 'east', '/v1/local'))).toMatchObject({ canCut: true });
   await cluster.cut('west', { from: 'regions' });
   expect(cluster.healthyRegions).toEqual(['east', 'north']);
   // Its gateway is in its network.

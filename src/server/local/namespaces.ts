@@ -38,12 +38,15 @@ interface Place {
 }
 
 export class Namespaces {
+  /** Of this machine, as the places reach it. */
+  readonly machine: string;
   readonly #hub: ChildProcess;
   readonly #places: ReadonlyMap<string, Place>;
   readonly #holders: readonly ChildProcess[];
   readonly #cuts = new Map<string, Link>();
 
-  private constructor(hub: ChildProcess, places: readonly Place[]) {
+  private constructor(hub: ChildProcess, machine: string, places: readonly Place[]) {
+    this.machine = machine;
     this.#hub = hub;
     this.#places = new Map(places.map((place) => [place.name, place]));
     this.#holders = [hub, ...places.map(({ holder }) => holder)];
@@ -57,13 +60,14 @@ export class Namespaces {
       const hub = await makeHolder(guard);
       holders.push(hub);
       const network = await claimNetwork(hub);
+      const machine = `10.${network}.${MACHINE}.2`;
       await inside(hub, [
         'link set lo up',
         `addr add 10.${network}.${MACHINE}.1/30 dev machine`,
         'link set machine up',
       ]);
       await ip([
-        `addr add 10.${network}.${MACHINE}.2/30 dev bt${network}`,
+        `addr add ${machine}/30 dev bt${network}`,
         `link set bt${network} up`,
         `route add 10.${network}.0.0/16 via 10.${network}.${MACHINE}.1`,
       ]);
@@ -75,7 +79,7 @@ export class Namespaces {
         places.push(place);
       }
       await becomeRouter(hub);
-      return new Namespaces(hub, places);
+      return new Namespaces(hub, machine, places);
     } catch (error) {
       for (const child of holders) child.kill('SIGKILL');
       throw error;

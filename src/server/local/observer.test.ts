@@ -18,9 +18,15 @@ interface View {
   readonly local: { readonly region: string; readonly canWrite: boolean };
 }
 
-async function node(answer: readonly View[] | string): Promise<{ http: { host: string; port: number } }> {
+async function node(
+  answer: readonly View[] | string,
+  token?: string,
+): Promise<{ http: { host: string; port: number } }> {
   const text = typeof answer === 'string' ? answer : JSON.stringify({ partitionSets: answer });
-  const server = createServer((_, response) => response.end(text));
+  const server = createServer(({ headers }, response) => {
+    const isKnown = token === undefined || headers.authorization === `Bearer ${token}`;
+    response.writeHead(isKnown ? 200 : 401).end(text);
+  });
   servers.push(server);
   await once(server.listen(0, '127.0.0.1').unref(), 'listening');
   return { http: { host: '127.0.0.1', port: (server.address() as AddressInfo).port } };
@@ -44,6 +50,12 @@ describe('observing', () => {
     });
     nodes.push(await node([view('east', 6, 'east', true)]));
     expect((await new Observer({ nodes }).observe()).get('p')?.canWrite).toBe(true);
+  });
+
+  test('shows its token to nodes that want one', async () => {
+    const nodes = [await node([view('west', 1, 'west', true)], 'secret')];
+    expect((await new Observer({ nodes }).observe()).size).toBe(0);
+    expect((await new Observer({ nodes, token: 'secret' }).observe()).size).toBe(1);
   });
 
   test('nodes that are gone or talk nonsense are left out', async () => {

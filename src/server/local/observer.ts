@@ -39,9 +39,14 @@ export interface ClientTls {
   readonly key: string;
 }
 
-export interface ObserverOptions {
-  readonly nodes: readonly { readonly http: Address }[];
+/** What nodes are shown. */
+export interface Shown {
   readonly tls?: ClientTls;
+  readonly token?: string;
+}
+
+export interface ObserverOptions extends Shown {
+  readonly nodes: readonly { readonly http: Address }[];
 }
 
 export class Observer {
@@ -53,9 +58,9 @@ export class Observer {
 
   /** By partition-set; what no node answers for is not in it. */
   async observe(): Promise<ReadonlyMap<string, Observed>> {
-    const { nodes, tls } = this.#options;
+    const { nodes } = this.#options;
     const answers = await Promise.all(
-      nodes.map(({ http }) => askJson(http, '/v1/partition-sets', tls).catch(() => undefined)),
+      nodes.map(({ http }) => askJson(http, '/v1/partition-sets', this.#options).catch(() => undefined)),
     );
     const merged = new Map<string, Observed>();
     const writers = new Set<string>();
@@ -96,9 +101,10 @@ export function movesBetween(
   return [...moves.values()];
 }
 
-export function askJson({ host, port }: Address, path: string, tls?: ClientTls): Promise<unknown> {
+function askJson({ host, port }: Address, path: string, { tls, token }: Shown): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const options = { host, port, path, agent: false, signal: AbortSignal.timeout(ASK_MS) };
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const options = { host, port, path, headers, agent: false, signal: AbortSignal.timeout(ASK_MS) };
     const request = tls === undefined ? httpRequest(options) : httpsRequest({ ...options, ...tls });
     request.on('error', reject);
     request.on('response', (response) => {

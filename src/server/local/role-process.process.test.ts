@@ -26,11 +26,12 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-function program(script: string): RoleProcess {
+function program(script: string, environment: Record<string, string> = {}): RoleProcess {
   one = new RoleProcess({
     name: 'one',
     role: 'node',
     command: () => [process.execPath, '-e', script],
+    environment: () => environment,
     log: join(directory, 'logs', 'one.log'),
     guard,
     onLost: (_, how) => lost.push(how),
@@ -49,6 +50,13 @@ describe('a process', { timeout: 60_000 }, () => {
       expect([one.state, one.identity]).toEqual(['stopped', undefined]);
     }
     expect(lost).toEqual([]);
+  });
+
+  test('has what it shall know in its environment, beside what this process has', async () => {
+    program(`console.log(process.env.SAID, process.env.PATH); ${STAYS}`, { SAID: 'only to it' });
+    await one.start();
+    expect(readFileSync(one.log, 'utf8')).toContain(`only to it ${process.env['PATH']}`);
+    expect(process.env['SAID']).toBeUndefined();
   });
 
   test('that ends before it is ready is an error with its last words', async () => {

@@ -20,6 +20,8 @@ export interface RoleProcessOptions {
   readonly region?: string;
   /** The program and its arguments. */
   readonly command: () => readonly string[];
+  /** What it finds in its environment beside what this process has: secrets too, which others could read in its arguments. */
+  readonly environment?: () => Readonly<Record<string, string>>;
   readonly log: string;
   readonly guard: Guard;
   /** It ended, and nobody had asked for that. */
@@ -116,9 +118,10 @@ export class RoleProcess {
 
   #spawn(): Life {
     const [program, ...args] = this.#options.command();
+    const env = { ...process.env, ...this.#options.environment?.() };
     const output = openLog(this.log);
     try {
-      const child = spawn(program!, args, { stdio: ['pipe', output, output], detached: true });
+      const child = spawn(program!, args, { stdio: ['pipe', output, output], detached: true, env });
       return this.#observe(child);
     } finally {
       closeSync(output);

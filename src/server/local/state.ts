@@ -1,8 +1,11 @@
-/** What `cluster.json` says of a cluster. */
+/** What is said of a cluster that runs: in `cluster.json`, and to the page. */
 import type { ClusterConfig } from '../config/cluster-config.ts';
 import { acceptorOf, endpointOf, gatewayOf, nodeOf } from '../config/layout.ts';
 import { formatAddress } from '../config/values.ts';
+import type { LocalState } from './control.ts';
 import type { ClusterState, ProcessRecord } from './directory.ts';
+import { DEFAULT_PER_SECOND, type Load } from './load.ts';
+import type { LoadState } from './load-figures.ts';
 import type { Role, RoleProcess } from './role-process.ts';
 
 type Rest = Pick<ClusterState, 'portBase' | 'namespaces' | 'supervisor' | 'control'>;
@@ -46,4 +49,29 @@ function addressOf(config: ClusterConfig, role: Role, name: string): string {
     case 'dns':
       return formatAddress(config.dns!.listen);
   }
+}
+
+const NO_LOAD: LoadState = {
+  on: false,
+  perSecond: DEFAULT_PER_SECOND,
+  acknowledged: 0,
+  failed: 0,
+  worstGapMs: 0,
+};
+
+export function describeLocal(
+  processes: readonly RoleProcess[],
+  load: Load | undefined,
+  canCut: boolean,
+): LocalState {
+  return {
+    processes: processes.map(({ name, role, region, state }) => ({
+      name,
+      role,
+      ...(region !== undefined && { region }),
+      state,
+    })),
+    load: load?.state ?? NO_LOAD,
+    canCut,
+  };
 }

@@ -52,8 +52,12 @@ describe('a cluster for tests', { timeout: 90_000 }, () => {
       acceptors: 1,
       partitionSets: 1,
       minimumDurability: 1,
+      tokens: true,
     });
-    const { directory, addresses, configFile } = cluster;
+    const { directory, addresses, configFile, operatorToken } = cluster;
+    expect(operatorToken).toMatch(/^\S+$/);
+    expect(cluster.page?.endsWith(`/#token=${operatorToken}`)).toBe(true);
+    expect(await cluster.load(true, 20)).toMatchObject({ on: true, perSecond: 20 });
     expect(cluster.regions).toEqual(['here', 'there']);
     expect(Object.keys(addresses)).toEqual(['here', 'there']);
     expect(existsSync(configFile)).toBe(true);

@@ -13,6 +13,7 @@ import { endpointOf, nodesOf } from '../config/layout.ts';
 import { operatorTls } from '../local/certificates.ts';
 import {
   type CutOptions,
+  type LoadState,
   LocalCluster,
   LocalClusterError,
   type LocalClusterOptions,
@@ -109,6 +110,16 @@ export class TestCluster {
     );
   }
 
+  /** The web page of the cluster; with `tokens: true` for its operators. */
+  get page(): string | undefined {
+    return this.#local.page;
+  }
+
+  /** With `tokens: true`: what nodes want to be shown over HTTP by whoever acts. */
+  get operatorToken(): string | undefined {
+    return this.#local.operatorToken;
+  }
+
   /** What they sign with. */
   get key(): string {
     return readKey(this.#local.config);
@@ -136,6 +147,12 @@ export class TestCluster {
   /** Undoes all that was done to it, or to everything. Writes may come back to it later: see `waitForWrites`. */
   async heal(name?: Names): Promise<void> {
     await this.#local.heal(name);
+  }
+
+  /** Writes in every partition-set, and some reads; it ends with the cluster at the latest. */
+  async load(on: boolean, perSecond?: number): Promise<LoadState> {
+    const { load } = await this.#local.load(on, perSecond);
+    return load!;
   }
 
   /** Until every partition-set takes writes in a region that nothing was done to. */

@@ -1,0 +1,33 @@
+/** How a local cluster is asked for, and what it tells of itself. */
+import type { LoadState } from './load-figures.ts';
+import type { AnyOrder } from './orders.ts';
+import type { ShapeOptions } from './shape.ts';
+
+export interface LocalClusterOptions extends ShapeOptions {
+  readonly directory: string;
+  /** The first of the ports; `free` takes any that are. Without it: those of the last run, or the default. */
+  readonly portBase?: number | 'free';
+  /** A gateway for each region and a global one. Without it: as the directory has it, or none. */
+  readonly gateways?: boolean;
+  /** Tokens of viewers and of operators, and nodes that pass on the orders of operators. A directory that has them keeps them. */
+  readonly tokens?: boolean;
+  /** A network namespace for each region and acceptor: then links can be cut. Needs root. */
+  readonly namespaces?: boolean;
+  /** The directory goes when this process does, however it ends. */
+  readonly isTemporary?: boolean;
+  readonly minimumFreeBytes?: number;
+  readonly onEvent?: (event: LocalEvent) => void;
+}
+
+export type LocalEvent =
+  | { readonly type: 'starting' | 'ready' | 'stopping' | 'stopped'; readonly process: string }
+  | { readonly type: 'lost'; readonly process: string; readonly how: string; readonly log: string }
+  | {
+      readonly type: 'order';
+      readonly order: AnyOrder;
+      readonly processes: readonly string[];
+      readonly load?: LoadState;
+    };
+
+/** One or several. */
+export type Names = string | readonly string[];

@@ -1,0 +1,41 @@
+/**
+ * The tokens of people in a local cluster: who shows that of viewers to a node may look, who shows that of operators may act.
+ * They are made once, in files that only their owner reads, as the commands do that act for the owner.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ClusterConfig } from '../config/cluster-config.ts';
+import type { TokenName } from '../config/schema.ts';
+import { resolveSecrets } from '../config/secrets.ts';
+import { writeWhole } from './directory.ts';
+
+const MADE = ['viewer', 'operator'] as const satisfies readonly TokenName[];
+const TOKEN_BYTES = 24;
+
+function tokenFile(directory: string, name: string): string {
+  return join(directory, `${name}.token`);
+}
+
+/** Names those that people did not put elsewhere. */
+export function withTokens(config: ClusterConfig, directory: string): ClusterConfig {
+  const at = { line: 1, column: 1 };
+  const made = MADE.map((name) => [name, { at, kind: 'file', file: tokenFile(directory, name) }] as const);
+  return { ...config, tokens: { ...Object.fromEntries(made), ...config.tokens } };
+}
+
+export async function makeTokens(directory: string, { tokens }: ClusterConfig): Promise<void> {
+  for (const name of MADE) {
+    const [file, source] = [tokenFile(directory, name), tokens[name]];
+    if (source?.kind !== 'file' || source.file !== file || existsSync(file)) continue;
+    await writeWhole(file, `${randomBytes(TOKEN_BYTES).toString('base64url')}\n`);
+  }
+}
+
+/** Throws a ConfigError if it cannot be read. */
+export function readToken({ path, tokens }: ClusterConfig, name: TokenName): string | undefined {
+  const source = tokens[name];
+  const places = { readFile: (file: string) => readFileSync(file, 'utf8'), env: process.env };
+  const found = resolveSecrets({ path, tokens: source === undefined ? {} : { [name]: source } }, places);
+  return found[name]?.reveal();
+}
