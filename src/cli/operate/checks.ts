@@ -4,7 +4,7 @@
  */
 import type { CertificateFacts } from '../../server/certs/index.ts';
 import { isLoopback } from '../../server/config/index.ts';
-import type { FoundCluster } from './find.ts';
+import { type FoundCluster, starting } from './find.ts';
 import { gatewayFinding, type ShutGateway } from './gateways.ts';
 import { lagOf, type PartitionProblem, type ProblemKind, problemsOf, type Severity } from './health.ts';
 import type { ClusterView } from './merge.ts';
@@ -56,14 +56,14 @@ const SILENCES: readonly { readonly is: RegExp; readonly means: string; readonly
 ];
 
 function nodes(evidence: Evidence): Finding[] {
-  const { view } = evidence;
+  const { view, found } = evidence;
   const silent = view.nodes.filter(({ isUp, isRefused }) => !isUp && isRefused !== true);
   return [
     ...refusing(evidence),
     ...silent.map(({ name, region, reason = '', http }): Finding => {
       const usual = {
         means: 'Its copies are not served and not kept up to date, or this machine cannot reach it.',
-        remedy: `Start it (baton node --config FILE --name ${name}), or look at the network between here and ${region}.`,
+        remedy: `Start it (${starting(found, 'node', name)}), or look at the network between here and ${region}.`,
       };
       const known = SILENCES.find(({ is }) => is.test(reason)) ?? usual;
       const where = http === undefined ? '' : ` at ${http.host}:${http.port}`;
@@ -141,13 +141,13 @@ function acceptors({ view, found }: Evidence): Finding[] {
     remedy: 'Look at the network between them and the acceptor.',
   }));
   findings.push(...waiting(view));
-  return down.length === 0 ? findings : [lostAcceptors(down, total), ...findings];
+  return down.length === 0 ? findings : [lostAcceptors(down, total, found), ...findings];
 }
 
-function lostAcceptors(down: readonly string[], total: number): Finding {
+function lostAcceptors(down: readonly string[], total: number, found: FoundCluster): Finding {
   const majority = Math.floor(total / 2) + 1;
   const left = total - down.length;
-  const start = `Start ${down.length === 1 ? 'it on its' : 'them on their'} old data (baton acceptor --config FILE --name ${down[0]})`;
+  const start = `Start ${down.length === 1 ? 'it on its' : 'them on their'} old data (${starting(found, 'acceptor', down[0]!)})`;
   if (left < majority) {
     return {
       severity: 'critical',
@@ -454,7 +454,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   links,
   lag,
   disks,
-  gateways: ({ shutGateways }) => shutGateways.map(gatewayFinding),
+  gateways: ({ shutGateways, found }) => shutGateways.map((shut) => gatewayFinding(shut, found)),
   versions,
   clocks,
   pauses,

@@ -281,7 +281,8 @@ export class OperatedCluster {
     const why = nodes.map(({ name, reason = '' }) => `${name}: ${reason}`).join('; ');
     const refusing = nodes.find(({ isRefused }) => isRefused === true);
     if (refusing !== undefined) return notLetIn(refusing.name, refusing.reason ?? '');
-    return new OperateError('CLUSTER_UNREACHABLE', `No node of ${this.found.name} answers (${why}).`);
+    const hint = this.found.isLocal ? ' If it does not run, `baton up` starts it.' : '';
+    return new OperateError('CLUSTER_UNREACHABLE', `No node of ${this.found.name} answers (${why}).${hint}`);
   }
 }
 

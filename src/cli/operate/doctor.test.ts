@@ -8,6 +8,7 @@ import { makeAuthority } from '../../server/index.ts';
 import { CHECKS, type Evidence } from './checks.ts';
 import { OperatedCluster } from './cluster.ts';
 import { findCluster } from './find.ts';
+import { starting } from './find.ts';
 import { FakeCluster, type Manner, NOW } from './testing/fake-cluster.ts';
 
 let fake: FakeCluster;
@@ -375,6 +376,11 @@ describe('baton doctor --if-dies', () => {
     ]);
     expect((await fake.run(['doctor', '--if-dies', 'west'])).code).toBe(0);
     expect((await fake.run(['doctor', '--if-dies', 'mars'])).code).toBe(2);
+  });
+
+  it('says how a local cluster brings its processes back', () => {
+    expect(starting({ isLocal: true }, 'node', 'west-1')).toBe('baton chaos heal west-1');
+    expect(starting({ isLocal: false }, 'node', 'west-1')).toBe('baton node --config FILE --name west-1');
   });
 
   it('prefers who has most, then priority', async () => {

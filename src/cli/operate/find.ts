@@ -3,7 +3,7 @@
  * which has the file in it: by the flag, by BATON_CLUSTER, by BATON_DATA, or by lying where they usually do.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import {
   type ClusterConfig,
   ConfigError,
@@ -19,6 +19,8 @@ import type { Place } from './places.ts';
 
 const FILE_NAME = 'baton.yaml';
 const DIRECTORY_NAME = 'baton-data';
+/** What `baton up` keeps beside the file. */
+const LOCAL_STATE = 'cluster.json';
 /** Whose certificate the commands show, where every name has its own. */
 const OPERATOR = 'operator';
 
@@ -39,6 +41,8 @@ export interface KnownGateway {
 }
 
 export interface FoundCluster {
+  /** `baton up` runs it, or did: its processes are started by that one. */
+  readonly isLocal: boolean;
   readonly config: ClusterConfig;
   readonly name: string;
   /** In order of priority, as the file has them. */
@@ -62,6 +66,7 @@ export async function findCluster(
   try {
     const config = await readClusterFile(fileFor(flag, surroundings));
     return {
+      isLocal: existsSync(join(dirname(config.path), LOCAL_STATE)),
       config,
       name: config.cluster,
       regions: config.regions.map(({ name }) => name),
@@ -85,6 +90,11 @@ export async function findCluster(
     if (error instanceof ConfigError) throw usage(error.message);
     throw error;
   }
+}
+
+/** For people, as part of a sentence. */
+export function starting({ isLocal }: Pick<FoundCluster, 'isLocal'>, role: string, name: string): string {
+  return isLocal ? `baton chaos heal ${name}` : `baton ${role} --config FILE --name ${name}`;
 }
 
 function fileFor(flag: string | undefined, { env, cwd }: Surroundings): string {

@@ -1,6 +1,6 @@
 /** Whether the doors for HTTP clients stand open: asked where they answer for their health. */
 import type { Finding } from './checks.ts';
-import type { FoundCluster, KnownGateway } from './find.ts';
+import { type FoundCluster, type KnownGateway, starting } from './find.ts';
 import { ask } from './http.ts';
 import { doneAnswer } from './shapes.ts';
 
@@ -33,7 +33,10 @@ export async function shutGateways(
   return asked.filter((one) => one !== undefined);
 }
 
-export function gatewayFinding({ gateway: { name, region, http }, isAlive, reason }: ShutGateway): Finding {
+export function gatewayFinding(
+  { gateway: { name, region, http }, isAlive, reason }: ShutGateway,
+  found: FoundCluster,
+): Finding {
   const who = `The gateway ${name}${region === undefined ? '' : ` of ${region}`}`;
   const why = reason.replace(/\.$/, '');
   const around = region === undefined ? 'the regions' : region;
@@ -48,6 +51,6 @@ export function gatewayFinding({ gateway: { name, region, http }, isAlive, reaso
         : `HTTP clients find no door in ${region}; those that know the other regions go there. The data are not touched.`,
     remedy: isAlive
       ? `Look again in a few seconds. If it stays, see what is found about the nodes of ${around}, and look at its log.`
-      : `Start it (baton gateway --config FILE --name ${name}), or look at the network between here and there.`,
+      : `Start it (${starting(found, 'gateway', name)}), or look at the network between here and there.`,
   };
 }

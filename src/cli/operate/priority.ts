@@ -39,6 +39,10 @@ async function priority(context: Context, list: string, flags: PriorityFlags): P
   const priorities = list.split(',').map((name) => knownRegion(view, name.trim()));
   if (new Set(priorities).size !== priorities.length) throw usage('A region stands twice in the list.');
   const sets = chosen(view, flags);
+  const left = sets
+    .flatMap(({ state }) => Object.keys(state?.regions ?? {}))
+    .find((name) => !priorities.includes(name));
+  if (left !== undefined) throw usage(`Every region stands in the list once; ${left} is not in it.`);
   const plan = planOf(sets, priorities);
   if (flags.dryRun) context.note(plan);
   else await confirm(stage, plan, flags.force);

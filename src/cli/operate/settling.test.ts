@@ -66,6 +66,8 @@ describe('baton priority', () => {
   it('refuses what is no list of regions, and to act unasked', async () => {
     expect((await fake.run(['priority', 'east,mars'], { answer: 'y' })).code).toBe(2);
     expect((await fake.run(['priority', 'east,east'], { answer: 'y' })).code).toBe(2);
+    const short = await fake.run(['priority', 'east,west'], { answer: 'y' });
+    expect([short.code, short.stderr]).toEqual([2, expect.stringContaining('north is not in it')]);
     expect((await fake.run(['priority', 'east,west,north'])).code).toBe(1);
     expect(fake.posts).toEqual([]);
     const dry = await fake.run(['priority', 'east,west,north', '--dry-run']);
