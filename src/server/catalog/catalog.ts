@@ -53,6 +53,8 @@ export interface Catalog {
   /** The last number given to a database or container. */
   readonly lastNumber: number;
   readonly lastRange: number;
+  /** How many nodes every region has, as the first node said: where data lie follows from it, so it stays. */
+  readonly columns?: number;
   /** Names of containers in the cluster file that have been made, whether they are still there or not. */
   readonly adopted: readonly string[];
   readonly databases: readonly DatabaseEntry[];
@@ -142,6 +144,7 @@ function isCatalog(value: unknown): value is Catalog {
   const { adopted, databases, containers } = value;
   return (
     areCounts(value, 'version', 'since', 'lastNumber', 'lastRange') &&
+    areCounts({ columns: 1, ...value }, 'columns') &&
     areTexts(adopted) &&
     Array.isArray(databases) &&
     databases.every(isDatabase) &&

@@ -4,6 +4,7 @@ export const CATALOG_ERRORS = {
   CATALOG_UNKNOWN: 'whether the change was made is not known; read the catalogue to find out',
   CATALOG_NEWER: 'the catalogue was written by a newer version of this software',
   CATALOG_DAMAGED: 'what the register holds is no catalogue',
+  CATALOG_COLUMNS: 'the cluster file gives regions another number of nodes than the data were laid out for',
 } as const;
 
 export type CatalogErrorCode = keyof typeof CATALOG_ERRORS;

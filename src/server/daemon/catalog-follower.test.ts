@@ -324,6 +324,31 @@ test('what the catalogue says of a container is always the newest', async () => 
   expect(follower.entry(2)).toBeUndefined();
 });
 
+test('data that another column has now are left, until their container is deleted', async () => {
+  const scene = new Scene();
+  await scene.follower({ columns: 2 }).start();
+  expect(scene.deeds()).toEqual(['open items-00', 'open items-02']);
+  const moved = scene.follower({ columns: 2, column: 1 });
+  await moved.start();
+  expect(scene.deeds()).toEqual(['open items-01']);
+  expect(scene.said).toEqual([expect.stringContaining('such as items-00')]);
+  scene.drop('items');
+  await looked(moved, scene);
+  expect(scene.deeds()).toEqual(['drop items-00', 'drop items-01', 'drop items-02']);
+});
+
+test('a file with another number of nodes than the data lie on opens nothing', async () => {
+  const scene = new Scene();
+  await scene.follower({ columns: 2 }).start();
+  scene.deeds();
+  scene.add('more');
+  for (const columns of [1, 3])
+    await expect(scene.follower({ columns }).start()).rejects.toMatchObject({ code: 'CATALOG_COLUMNS' });
+  expect(scene.deeds()).toEqual([]);
+  await scene.follower({ columns: 2 }).start();
+  expect(scene.deeds()).toEqual(['open items-00', 'open items-02', 'open more-3-00']);
+});
+
 test('several nodes on one register agree, and each has its column', async () => {
   const acceptors = ['a', 'b', 'c'].map((name) => `memory:follower-${process.pid}-${name}`);
   const scene = new Scene();

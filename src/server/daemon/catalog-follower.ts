@@ -4,7 +4,9 @@
  *
  * Data are removed only for a reason: the catalogue was read, it is the one that this node knows, not older than it was, and it once
  * made this node open that partition-set (`catalog-memory.ts`). When acceptors were lost or restored and the catalogue is another
- * one, or an older one, nothing is removed: it is said, and what is there is left to an operator.
+ * one, or an older one, nothing is removed: it is said, and what is there is left to an operator. So it is with a partition-set that
+ * lies in another column than it did, because the nodes of the cluster file changed places: the catalogue has it, and its only copies
+ * may be here. A file with more or fewer nodes than the data were laid out for is refused.
  *
  * One look at a time does everything in order, so that a partition-set is never opened and removed at once. What fails is said once
  * and tried again with the next look; the others go on.
@@ -52,7 +54,7 @@ const AGAIN_MS = 250;
 const AGAIN_AT_MOST_MS = 2000;
 /** Between two looks for somebody who waits. */
 const LOOK_AGAIN_MS = 25;
-const FOR_GOOD: ReadonlySet<string> = new Set(['CATALOG_NEWER', 'CATALOG_DAMAGED']);
+const FOR_GOOD: ReadonlySet<string> = new Set(['CATALOG_NEWER', 'CATALOG_DAMAGED', 'CATALOG_COLUMNS']);
 
 export class CatalogFollower {
   readonly #options: CatalogFollowerOptions;
@@ -63,6 +65,8 @@ export class CatalogFollower {
   #catalog: Catalog | undefined;
   #places: readonly CatalogPlace[] | undefined;
   #names: ReadonlySet<string> = new Set();
+  /** Of all columns. */
+  #all: ReadonlySet<string> = new Set();
   #entries: ReadonlyMap<number, ContainerEntry> = new Map();
   #remembered: RememberedCatalog | undefined;
   #looking: Promise<void> | undefined;
@@ -145,10 +149,22 @@ export class CatalogFollower {
   /** Containers that the file has and the catalogue never had. */
   async #adopt(): Promise<void> {
     const { register, containers, host } = this.#options;
-    const found = await register.read(READ_MS);
     const at = host.wallClock();
-    if (adoptContainers(found, containers, at) === found) return;
-    await register.change((catalog) => ({ catalog: adoptContainers(catalog, containers, at) }), READ_MS);
+    const adopted = (catalog: Catalog): Catalog => adoptContainers(this.#inColumns(catalog), containers, at);
+    const found = await register.read(READ_MS);
+    if (adopted(found) !== found) await register.change((now) => ({ catalog: adopted(now) }), READ_MS);
+  }
+
+  /** With another number of nodes this one would open copies that are empty and count for those that others have. No version of its
+   * own: nothing else changes with it. */
+  #inColumns(catalog: Catalog): Catalog {
+    const { columns } = this.#options;
+    if (catalog.columns === columns) return catalog;
+    if (catalog.columns === undefined) return { ...catalog, columns };
+    throw new CatalogError(
+      'CATALOG_COLUMNS',
+      `The cluster file has ${columns} nodes in each region; the account's data lie on ${catalog.columns}, and that cannot change.`,
+    );
   }
 
   #later(): void {
@@ -183,8 +199,10 @@ export class CatalogFollower {
     const isSame = this.#catalog?.since === since && this.#catalog.version === version;
     if (!isSame) {
       this.#catalog = catalog;
-      const places = placesOf(catalog, columns).filter((place) => place.column === column);
+      const all = placesOf(catalog, columns);
+      const places = all.filter((place) => place.column === column);
       this.#places = places;
+      this.#all = new Set(all.map(({ name }) => name));
       this.#names = new Set(places.map(({ name }) => name));
       this.#entries = new Map(catalog.containers.map((container) => [container.number, container]));
     }
@@ -222,12 +240,23 @@ export class CatalogFollower {
     const { since, version } = this.#catalog!;
     // It could not be noted: then it may be forgotten again.
     if (remembered?.since !== since || remembered.version !== version) return;
-    const others = remembered.partitionSets.filter((name) => !this.#names.has(name));
+    const others = remembered.partitionSets.filter((name) => !this.#all.has(name));
+    this.#sayMoved(remembered.partitionSets);
     const dropped = await Promise.all(others.map((name) => this.#dropOne(name)));
     if (!dropped.includes(true)) return;
     const gone = new Set(others.filter((_, at) => dropped[at]));
     const partitionSets = remembered.partitionSets.filter((name) => !gone.has(name));
     this.#write({ since, version, partitionSets });
+  }
+
+  #sayMoved(partitionSets: readonly string[]): void {
+    const moved = partitionSets.filter((name) => this.#all.has(name) && !this.#names.has(name));
+    if (moved.length === 0) return;
+    this.#say(
+      'moved',
+      'error',
+      `The cluster file gives ${moved.length} partition-sets to another node than before, such as ${moved[0]}: their data are left here.`,
+    );
   }
 
   async #dropOne(partitionSet: string): Promise<boolean> {
