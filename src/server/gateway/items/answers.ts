@@ -17,10 +17,13 @@ export interface Call {
 
 /** A client of a region's door gives a read up after two seconds and asks elsewhere: so it is told before. */
 const READ_MS = 1800;
+/** At the global door there is no elsewhere; but who cannot be answered now shall hear it while somebody still waits for it. */
+const GLOBAL_READ_MS = 10_000;
 
 export function timeLeft({ context, deadlineAt }: Call, kind: 'read' | 'write'): number {
   const left = Math.max(1, deadlineAt - context.host.now());
-  return kind === 'read' && context.door !== undefined ? Math.min(left, READ_MS) : left;
+  if (kind === 'write') return left;
+  return Math.min(left, context.door === undefined ? GLOBAL_READ_MS : READ_MS);
 }
 
 type Headers = Readonly<Record<string, string>>;

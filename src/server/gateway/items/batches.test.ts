@@ -1,5 +1,5 @@
 /** Transactional batches and bulk requests. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { BatonError } from '../../../client/index.ts';
 import { epkOf, epkRanges, rangeContains } from '../../../engine/index.ts';
 import { ItemsStage, type Seen, type StageOptions } from './testing/items-stage.ts';
@@ -175,6 +175,28 @@ describe('a bulk request', () => {
     expect(resultsIn(seen).at(-1)!.resourceBody).toMatchObject({ n: 29 });
   });
 
+  test('reads after a write what it wrote, wherever it is read', async () => {
+    await open({ level: 'Session' });
+    const [a] = inFirst as [string];
+    const reads = vi.spyOn(stage.context.partitions, 'read');
+    const seen = await bulk([put(a, 'x'), of(a, { operationType: 'Read', id: 'x' })]);
+    const [, epoch, lsn] = /^1:(\d+)#(\d+)$/.exec(seen.headers['x-ms-session-token']!)!;
+    expect(reads.mock.calls.map(([{ session }]) => session)).toEqual([
+      { epoch: Number(epoch), lsn: Number(lsn) },
+    ]);
+  });
+
+  test('names the furthest place it came to, by epoch before number', async () => {
+    const [a] = inFirst as [string];
+    const { read } = stage.context.partitions;
+    vi.spyOn(stage.context.partitions, 'read').mockImplementation(async (call) => ({
+      ...(await read(call)),
+      position: { epoch: 1, lsn: 999 },
+    }));
+    const seen = await bulk([put(a, 'x'), of(a, { operationType: 'Read', id: 'x' })]);
+    expect(seen.headers['x-ms-session-token']).toMatch(/^1:\d{4,}#1$/);
+  });
+
   test('has a bounded number under way at once', async () => {
     let underWay = 0;
     let most = 0;
@@ -277,5 +299,22 @@ describe('a bulk request, when the range moves', () => {
     await stage.ask('POST', 'docs', { key: [a], body: { id: 'x', pk: a } });
     const seen = await bulk([put(a, 'x'), put(a, 'y'), put(b, 'x')]);
     expect(seen.status).toBe(403);
+  });
+
+  test('one that nobody knows any more does not speak for another that is done after it', async () => {
+    const [a, b] = inFirst as [string, string];
+    let ended = (): void => {};
+    const first = new Promise<void>((resolve) => (ended = resolve));
+    await failingAfter(0);
+    stage.before = async (method) => {
+      if (method !== 'write') return;
+      writes += 1;
+      if (writes > 1) return first;
+      setImmediate(ended);
+      throw new BatonError('PARTITION_SET_UNKNOWN');
+    };
+    const seen = await bulk([put(a, 'x'), put(b, 'x')]);
+    expect(seen.status).toBe(207);
+    expect(statuses(seen)).toEqual([429, 201]);
   });
 });

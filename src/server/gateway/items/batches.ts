@@ -9,6 +9,7 @@
  * certainly were not are answered 429, and come again in another request.
  */
 import {
+  comparePositions,
   etagOf,
   LIMITS,
   type Operation,
@@ -171,6 +172,7 @@ class Bulk {
   /** Where nothing more is tried: each would be held for a while, and refused. */
   readonly #closed = new Map<ItemRange, GatewayError>();
   #isChanged = false;
+  #outdated: Outdated | undefined;
   #bytes = 0;
   #isOver = false;
 
@@ -181,7 +183,7 @@ class Bulk {
     const id = headerOf(request.headers, 'x-ms-documentdb-partitionkeyrangeid');
     this.#range = id === undefined ? undefined : rangeNamed(target, id);
     this.#results = members.map(() => undefined);
-    this.#reading = readingOf(request, context);
+    this.#reading = this.#ownReading(readingOf(request, context));
   }
 
   async run(): Promise<GatewayAnswer> {
@@ -197,7 +199,20 @@ class Bulk {
     };
     const workers = await Promise.allSettled(Array.from({ length: Math.min(AT_ONCE, lanes.length) }, worker));
     for (const one of workers) if (one.status === 'rejected') throw one.reason;
+    // If nothing was done, the whole request is looked at again; that is known when all of them have ended.
+    if (this.#outdated !== undefined && !this.#isChanged) throw this.#outdated;
     return this.#answer();
+  }
+
+  /** What a session has written here, a read that comes after it sees. */
+  #ownReading({ level, sessionOf }: Reading): Reading {
+    if (level !== 'Session') return { level, sessionOf };
+    const seenOf = (range: ItemRange): Position | undefined => {
+      const [given, own] = [sessionOf(range), this.#places.get(range)];
+      if (given === undefined || own === undefined) return given ?? own;
+      return comparePositions(given, own) < 0 ? own : given;
+    };
+    return { level, sessionOf: seenOf };
   }
 
   /** Those of one partition key one after the other. */
@@ -219,8 +234,7 @@ class Bulk {
     try {
       this.#results[at] = await this.#result(this.#members[at]!);
     } catch (error) {
-      // Nothing of it is known here any more: if nothing was done yet, the whole request is looked at again.
-      if (error instanceof Outdated && !this.#isChanged) throw error;
+      if (error instanceof Outdated) this.#outdated = error;
       const refusal = error instanceof Outdated ? outdated() : error;
       if (!(refusal instanceof GatewayError)) throw error;
       this.#refuse(at, refusal);
@@ -302,8 +316,7 @@ class Bulk {
   #saw(key: PartitionKey, position: Position): void {
     const range = rangeOfKey(this.#call.target, key);
     const before = this.#places.get(range);
-    if (before === undefined || before.lsn < position.lsn || before.epoch < position.epoch)
-      this.#places.set(range, position);
+    if (before === undefined || comparePositions(before, position) < 0) this.#places.set(range, position);
   }
 
   #answer(): GatewayAnswer {

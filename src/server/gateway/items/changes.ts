@@ -95,7 +95,7 @@ function cursorIn(etag: string, { range }: Stretch): FeedCursor {
 /** How far the range has got. */
 async function endOf(call: Call, reading: Reading, { range, from, to }: Stretch): Promise<Position> {
   const { context, target, request } = call;
-  const { position } = await inSession(call, reading, range, (session) =>
+  const { position } = await inSession(call, reading, range, (session, preferred) =>
     context.partitions.scan({
       container: target.name,
       partitionSet: range.partitionSet,
@@ -105,6 +105,7 @@ async function endOf(call: Call, reading: Reading, { range, from, to }: Stretch)
       maxBytes: 1,
       level: reading.level,
       session,
+      preferred,
       timeoutMs: timeLeft(call, 'read'),
       signal: request.signal,
     }),

@@ -1,5 +1,6 @@
 /** All items, page by page. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { BatonError } from '../../../client/index.ts';
 import { epkOf } from '../../../engine/index.ts';
 import { ItemsStage, type Seen } from './testing/items-stage.ts';
 
@@ -179,6 +180,13 @@ describe('queries', () => {
       const headers = { 'x-ms-continuation': first.headers['x-ms-continuation']! };
       expect([...idsIn([first]), ...idsIn([await query(text, headers)])].toSorted()).toEqual(ids);
     }
+  });
+
+  test('are reads: where nobody knows the range, their client is not sent to another writer', async () => {
+    stage.before = () => {
+      throw new BatonError('PARTITION_SET_UNKNOWN');
+    };
+    expect(await query('SELECT * from c')).toMatchObject({ status: 503 });
   });
 
   test('for anything else, and plans, are refused without words that the client takes for others', async () => {

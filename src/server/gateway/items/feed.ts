@@ -177,7 +177,7 @@ class Page {
   #scanned({ range, from, to }: Stretch, limit: number): Promise<PartitionPage> {
     const call = this.#call;
     const { context, target, request } = call;
-    return inSession(call, this.#reading, range, (session: Position | undefined) =>
+    return inSession(call, this.#reading, range, (session: Position | undefined, preferred?: string) =>
       context.partitions.scan({
         container: target.name,
         partitionSet: range.partitionSet,
@@ -188,6 +188,7 @@ class Page {
         maxBytes: PAGE_BYTES - this.bytes,
         level: this.#reading.level,
         session,
+        preferred,
         timeoutMs: timeLeft(call, 'read'),
         signal: request.signal,
       }),

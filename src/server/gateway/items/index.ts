@@ -36,7 +36,7 @@ async function lookedAtAgain(
   { cause }: Outdated,
   callFor: (found: Found) => Call,
 ): Promise<GatewayAnswer> {
-  const isWrite = request.method !== 'GET';
+  const isWrite = request.method !== 'GET' && !asksWithQuery(request);
   const failure = failureOf(cause, { isWrite, door: context.door });
   const newer = await known(context, (one) => one.version <= catalog.version);
   const found = containerIn(newer, request.resource);
@@ -46,6 +46,10 @@ async function lookedAtAgain(
   } catch (error) {
     throw error instanceof Outdated ? failure : error;
   }
+}
+
+function asksWithQuery({ method, headers }: GatewayRequest): boolean {
+  return method === 'POST' && isQuery(headers);
 }
 
 async function known(
@@ -66,7 +70,7 @@ async function answered(call: Call): Promise<GatewayAnswer> {
     if (resource.item !== undefined) return readItem(call, resource.item);
     return isChangeFeed(call) ? readChanges(call) : readItems(call);
   }
-  if (method === 'POST' && isQuery(request.headers)) {
+  if (asksWithQuery(request)) {
     if (resource.item !== undefined) throw methodNotAllowed('An item cannot be queried.');
     demandAllItems(call);
     return readItems(call);

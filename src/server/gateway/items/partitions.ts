@@ -1,6 +1,7 @@
 /**
  * Asking the partitions on behalf of a request. Two answers of theirs are not for clients of this API. A session that was undone by a
- * failover is read without it: the client gets a token of what there is. And a partition-set that nobody knows may be one of
+ * failover is read without it: the client gets a token of what there is, from the region that said so, because others may not have
+ * got as far. And a partition-set that nobody knows may be one of
  * a container that is gone, or was made anew, which this door has not heard of yet.
  */
 import { BatonError, type PartitionRead, type PartitionWritten } from '../../../client/index.ts';
@@ -60,13 +61,14 @@ export async function readFrom(
 ): Promise<PartitionRead> {
   const { context, target, request } = call;
   const range = rangeOfKey(target, partitionKey);
-  return inSession(call, reading, range, (session) =>
+  return inSession(call, reading, range, (session, preferred) =>
     context.partitions.read({
       container: target.name,
       partitionKey,
       id,
       level: reading.level,
       session,
+      preferred,
       timeoutMs: timeLeft(call, 'read'),
       signal: request.signal,
     }),
@@ -77,7 +79,7 @@ export async function inSession<T>(
   call: Call,
   { sessionOf }: Reading,
   range: ItemRange,
-  ask: (session: Position | undefined) => Promise<T>,
+  ask: (session: Position | undefined, preferred?: string) => Promise<T>,
 ): Promise<T> {
   const session = sessionOf(range);
   return asked(call, 'read', async () => {
@@ -86,7 +88,8 @@ export async function inSession<T>(
     } catch (error) {
       const isUndone = error instanceof BatonError && error.code === 'SESSION_UNDONE';
       if (!isUndone || session === undefined) throw error;
-      return ask(undefined);
+      const current = error.diagnostics?.attempts.findLast(({ what }) => what === error.code);
+      return ask(undefined, current?.region);
     }
   });
 }

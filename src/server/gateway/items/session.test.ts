@@ -1,5 +1,6 @@
 /** Consistency levels and session tokens. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { BatonError } from '../../../client/index.ts';
 import { ItemsStage, type Seen } from './testing/items-stage.ts';
 
 let stage: ItemsStage;
@@ -44,6 +45,24 @@ describe('a session token', () => {
     expect(tokenIn(answer)).toBe(token);
     const reads = stage.asked.filter(({ method }) => method === 'read');
     expect(reads).toHaveLength(2);
+  });
+
+  test('that was undone is answered by the region that knows it: others may not have got as far', async () => {
+    const token = tokenIn(await create('x'));
+    const tried = { startedAtMs: 0, durationMs: 1, why: 'nearest', hedge: false } as const;
+    const attempts = [
+      { ...tried, attempt: 1, region: 'west', what: 'SESSION_AHEAD' },
+      { ...tried, attempt: 2, region: 'north', what: 'SESSION_UNDONE' },
+      { ...tried, attempt: 3, region: 'east', what: 'CANCELLED' },
+    ];
+    const reads = vi.spyOn(stage.context.partitions, 'read');
+    reads.mockRejectedValueOnce(
+      new BatonError('SESSION_UNDONE', { diagnostics: { operation: 'read', durationMs: 1, attempts } }),
+    );
+    expect((await read({ 'x-ms-session-token': token })).status).toBe(200);
+    const [first, second] = reads.mock.calls.map(([call]) => call);
+    expect(first).toMatchObject({ session: { lsn: 1 }, preferred: undefined });
+    expect(second).toMatchObject({ session: undefined, preferred: 'north' });
   });
 
   test.each(['x', '1', '1:', '1:2', '1:2#x', '1:2#-3', '1:2#3,', ':2#3', `1:${'9'.repeat(20)}#1`])(
