@@ -1,6 +1,7 @@
 /** The client for gateways against nodes that answer as the test says. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { NODE_HOST } from 'baton/caspaxos';
 import {
   BatonError,
   type ConnectOptions,
@@ -220,6 +221,19 @@ describe('pages', () => {
   });
 });
 
+test('a page of a container that was made anew: the map is got anew', async () => {
+  const { account, client } = await scene();
+  account.rename('new');
+  for (const node of account.nodes.values())
+    node.script.any = (method) =>
+      method === METHODS.map
+        ? encodeMap(account.map)
+        : encodeScanAnswer({ outcome: 'done', versions: [], hasMore: false, position });
+  const bounds = { from: '10', to: '20', limit: 5, maxBytes: 100, level: 'Strong' } as const;
+  const page = await client.scan({ ...bounds, container: 'items', partitionSet: 'new-1' });
+  expect(page).toMatchObject({ hasMore: false, partitionSet: 'new-1' });
+});
+
 describe('the map', () => {
   test('is got anew, also from a node that has it when others are behind', async () => {
     const { account, client } = await scene();
@@ -262,4 +276,21 @@ test('a closed client does nothing any more', async () => {
   const look = { version: 1, partitionSets: [], timeoutMs: 10 };
   for (const call of [client.write(write), client.refreshMap(), client.look(look)])
     expect(await errorOf(call)).toMatchObject({ code: 'CLIENT_CLOSED', outcome: 'not applied' });
+});
+
+test('the map that is used is fetched anew now and then: the level of the account may have changed', async () => {
+  let aheadMs = 0;
+  const host = { ...NODE_HOST, now: () => NODE_HOST.now() + aheadMs };
+  const { account, client } = await scene({ host });
+  account.node('east').script.write = () => done();
+  account.map = { ...account.map, account: { ...account.map.account, consistency: 'Eventual' } };
+  await client.write(write);
+  const fetched = (): number => [...account.nodes.values()].reduce((sum, one) => sum + one.count('map'), 0);
+  expect(fetched()).toBe(1);
+  aheadMs = 11_000;
+  await client.write(write);
+  await expect.poll(() => client.topology.map.account.consistency).toBe('Eventual');
+  const before = fetched();
+  await client.write(write);
+  expect(fetched()).toBe(before);
 });

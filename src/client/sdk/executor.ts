@@ -127,6 +127,7 @@ export class Executor {
   execute<A extends NodeAnswer>(request: Request<A>): Promise<Executed<A>> {
     const refusal = this.#refusal(request);
     if (refusal !== undefined) return Promise.reject(refusal);
+    this.#options.maps.tend();
     const running = this.#execute(request).finally(() => this.#underWay.delete(running));
     this.#underWay.add(running);
     return running;
@@ -178,8 +179,7 @@ export class Executor {
     const deadlineAt = this.deadlineOf(request.timeoutMs);
     const earlier: AttemptDiagnostics[] = [];
     for (;;) {
-      const container = await this.container(request.container, deadlineAt);
-      const range = request.route(container);
+      const { container, range } = await this.#routed(request, begunAt, deadlineAt);
       const startedAt = this.host.now() - begunAt;
       const { result, attempts } = await this.#run(request, range, deadlineAt);
       for (const attempt of attempts) {
@@ -203,6 +203,23 @@ export class Executor {
       if (isMoved && (await this.#isRoutedAnew(request, range, begunAt, deadlineAt))) continue;
       throw this.#errorOf(request, result, diagnostics);
     }
+  }
+
+  /** After another look at the map if the container has no such partition-set in this one: it may have been made anew. */
+  async #routed<A extends NodeAnswer>(
+    request: Request<A>,
+    begunAt: number,
+    deadlineAt: number,
+  ): Promise<{ readonly container: ContainerPlace; readonly range: PlacedRange }> {
+    const known = await this.container(request.container, deadlineAt);
+    try {
+      return { container: known, range: request.route(known) };
+    } catch (error) {
+      if (!(error instanceof BatonError) || error.code !== 'PARTITION_SET_UNKNOWN') throw error;
+    }
+    await this.#options.maps.refresh(begunAt, deadlineAt);
+    const container = await this.container(request.container, deadlineAt);
+    return { container, range: request.route(container) };
   }
 
   #run<A extends NodeAnswer>(

@@ -1,6 +1,7 @@
 /**
  * The map of the account and how it is kept up to date: any node has it. It is fetched when the client is made, when a node does not
- * know a partition-set, and when the account's record has changed. Fetching is an operation like any other, over addresses instead of
+ * know a partition-set, when the account's record has changed, and now and then while it is used: nobody is refused because the
+ * account's consistency level has been raised. Fetching is an operation like any other, over addresses instead of
  * regions: the same plan decides whom to ask next.
  */
 import { BEGINNING } from '../../engine/index.ts';
@@ -27,6 +28,8 @@ export interface MapSourceOptions {
 const LOOK_AGAIN_MS = 1000;
 /** One look at the map takes no longer, however much time its cause has. */
 const REFRESH_MS = 5000;
+/** One that is used is no older than about this. */
+const STALE_MS = 10_000;
 const NOTHING = new Uint8Array();
 
 type MapAnswer =
@@ -42,6 +45,7 @@ export class MapSource {
   #askedAt = -Infinity;
   #fetching: Promise<void> | undefined;
   #lookedAt = -Infinity;
+  #tendedAt = -Infinity;
   /** Told of the new and of the one before. */
   onChange: ((now: Topology, before: Topology) => void) | undefined;
 
@@ -70,6 +74,14 @@ export class MapSource {
       });
       await untilDeadline(host, this.#fetching, deadlineAt);
     }
+  }
+
+  /** It is used: beside that it is fetched anew when it is old. */
+  tend(): void {
+    const now = this.#options.host.now();
+    if (now - Math.max(this.#askedAt, this.#tendedAt) < STALE_MS) return;
+    this.#tendedAt = now;
+    this.refresh(now, now + REFRESH_MS).catch(() => {});
   }
 
   /** Resolves when the map has this version or a later one; nodes that have an older one are asked again. */

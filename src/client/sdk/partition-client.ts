@@ -48,6 +48,8 @@ export interface ReadCall extends PartitionCall {
   readonly level: ReadLevel;
   /** What the answer has to have seen. */
   readonly session?: Position | undefined;
+  /** Asked first; the client's own otherwise. */
+  readonly preferred?: string | undefined;
 }
 
 export interface ScanCall extends PartitionCall {
@@ -60,6 +62,7 @@ export interface ScanCall extends PartitionCall {
   readonly maxBytes: number;
   readonly level: ReadLevel;
   readonly session?: Position | undefined;
+  readonly preferred?: string | undefined;
 }
 
 export interface FeedCall extends PartitionCall {
@@ -170,7 +173,7 @@ export class PartitionClient {
         id,
         level,
         seenIn: () => session,
-        preferred: this.#preferred,
+        preferred: call.preferred ?? this.#preferred,
         timeoutMs,
         signal,
       }),
@@ -189,7 +192,7 @@ export class PartitionClient {
         page: { from, to, after, limit, maxBytes },
         level,
         seenIn: () => session,
-        preferred: this.#preferred,
+        preferred: call.preferred ?? this.#preferred,
         timeoutMs,
         signal,
       }),
