@@ -11,12 +11,26 @@ import { CosmosClient } from '@azure/cosmos';
 
 const DATA = process.env.BATON_DATA ?? 'baton-data';
 const endpoint = process.argv[2] ?? 'http://127.0.0.1:4401';
-const key = readFileSync(`${DATA}/keys/primary`, 'utf8').trim();
+const key = keyIn(`${DATA}/keys/primary`);
 const WORKERS = 8;
 const SECONDS = 26;
 const PLAN = { 6: ['kill', 'west'], 16: ['heal'] };
 
+function keyIn(file) {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    return giveUp(`There is no key in ${file}`);
+  }
+}
+
+function giveUp(why) {
+  console.error(`${why}: run \`npm start\` in another terminal first.`);
+  return process.exit(1);
+}
+
 const account = new CosmosClient({ endpoint, key });
+await account.getDatabaseAccount().catch((error) => giveUp(`Nobody answers at ${endpoint} (${error.code})`));
 const { database } = await account.databases.createIfNotExists({ id: 'shop' });
 const { container: orders } = await database.containers.createIfNotExists({
   id: 'orders',

@@ -179,6 +179,16 @@ export function obeyedText(order: AnyOrder, { processes, load }: Obeyed): string
 export function moveText({ partitionSets, from, to }: Moved): string {
   const sorted = partitionSets.toSorted();
   const [first, last] = [sorted[0]!, sorted.at(-1)!];
-  const what = first === last ? first : `${first} .. ${last} (${sorted.length})`;
+  const what =
+    first === last
+      ? first
+      : seriesOf(first) === seriesOf(last)
+        ? `${first} .. ${last} (${sorted.length})`
+        : `${sorted.length} partition-sets, from ${first} to ${last}`;
   return `${what}: ${from ?? 'nobody'} -> ${to}`;
+}
+
+/** Names of one container differ in their last part only. */
+function seriesOf(partitionSet: string): string {
+  return partitionSet.slice(0, partitionSet.lastIndexOf('-'));
 }

@@ -67,7 +67,7 @@ describe('baton priority', () => {
     expect((await fake.run(['priority', 'east,mars'], { answer: 'y' })).code).toBe(2);
     expect((await fake.run(['priority', 'east,east'], { answer: 'y' })).code).toBe(2);
     const short = await fake.run(['priority', 'east,west'], { answer: 'y' });
-    expect([short.code, short.stderr]).toEqual([2, expect.stringContaining('north is not in it')]);
+    expect([short.code, short.err]).toEqual([2, expect.stringContaining('north is not in it')]);
     expect((await fake.run(['priority', 'east,west,north'])).code).toBe(1);
     expect(fake.posts).toEqual([]);
     const dry = await fake.run(['priority', 'east,west,north', '--dry-run']);
