@@ -1,5 +1,5 @@
 /**
- * Makes a clone ready to run: the dependencies, then the build. Every command that needs them calls this first, so no
+ * Makes a clone ready to run: the dependencies, then the build, then the web page. Every command that needs them calls this first, so no
  * reader has to know an order of commands; it redoes only what is stale and says nothing when nothing is.
  *
  * It runs before anything is installed: plain JavaScript, nothing but Node.
@@ -10,6 +10,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { buildDashboard } from './dashboard.mjs';
 import { withLock } from './lock.mjs';
 import { isProgram, ROOT, runQuietly, runScript, ScriptError } from './run.mjs';
 
@@ -35,7 +36,9 @@ export async function setUp({ build = true, projects = [] } = {}) {
     'setup',
     async () => {
       await installDependencies();
-      if (build) await compile(projects);
+      if (!build) return;
+      await compile(projects);
+      await buildDashboard();
     },
     wait,
   );

@@ -61,7 +61,13 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
     http ? `${scheme}://${formatAddress(http)}` : '',
     ...(config.gateways.length === 0 ? [] : [column === 0 ? doorOf(config, region) : '']),
   ]);
-  const heads = ['region', 'node', 'clients', 'status', ...(config.gateways.length === 0 ? [] : ['http'])];
+  const heads = [
+    'region',
+    'node',
+    'clients',
+    'status',
+    ...(config.gateways.length === 0 ? [] : ['Cosmos DB API']),
+  ];
   const sets = containers.reduce((sum, { partitionSets }) => sum + partitionSets, 0);
   const named = typeof profile === 'string' ? `, profile ${profile}` : '';
   const [first, last] = [acceptors[0]!, acceptors.at(-1)!];
@@ -116,7 +122,7 @@ function doorFacts(config: ClusterConfig): string[][] {
   if (config.gateways.length === 0) return [];
   const [first] = filesOf(config.keys);
   return [
-    ['http, global', doorOf(config, undefined)],
+    ['API, global', doorOf(config, undefined)],
     ...(first ? [['key', shown(first[1])]] : []),
     ...(config.tls ? [['authority', `NODE_EXTRA_CA_CERTS=${shown(config.tls.ca)}`]] : []),
   ];

@@ -84,7 +84,7 @@ describe('baton up', { timeout: 90_000 }, () => {
     expect(output).toMatch(/dig @127\.0\.0\.1 -p \d+ TXT demo\.baton\.local/);
     expect(output).toMatch(/chaos kill west --data /);
     const [, endpoint, key] = /new CosmosClient\(\{ endpoint: '(.*?)', key: '(.*?)' \}\)/.exec(output)!;
-    expect(output).toMatch(new RegExp(`http, global +${endpoint}\n`));
+    expect(output).toMatch(new RegExp(`API, global +${endpoint}\n`));
     expect(readFileSync(join(directory, 'keys', 'primary'), 'utf8').trim()).toBe(key);
 
     const doors = await baton('chaos', 'kill', 'gateway', 'west-gateway', '--data', directory);
@@ -137,7 +137,7 @@ describe('baton up', { timeout: 90_000 }, () => {
     await expect.poll(() => members.filter(isRunning), { timeout: 15_000, interval: 50 }).toEqual([]);
     const again = await start('--no-gateways');
     await printed(/Ctrl-C stops everything/);
-    expect(output).not.toMatch(/http, global|CosmosClient/);
+    expect(output).not.toMatch(/API, global|CosmosClient/);
     again.kill('SIGTERM');
     expect(await exitOf(again)).toBe(0);
   });

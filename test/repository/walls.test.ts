@@ -57,6 +57,8 @@ describe('the check of imports', () => {
     ['a core that looks out', 'src/caspaxos/core/a.ts', '../errors.ts', 'a core sees only itself'],
     ['Node in a core', 'src/caspaxos/core/a.ts', 'node:fs', 'a core sees only itself'],
     ['a package in a core', 'src/caspaxos/core/a.ts', 'msgpackr', 'a core sees only itself'],
+    ['the page that looks at a room', 'src/dashboard/a.ts', '../protocol/index.ts', 'dashboard stands alone'],
+    ['a room that looks at the page', 'src/cli/a.ts', '../dashboard/index.ts', 'dashboard stands alone'],
     ['a test helper in a product', 'src/caspaxos/a.ts', '../../test/support/not-run.ts', 'outside src'],
   ])('catches %s', (_, path, specifier, complaint) => {
     expect(importing(path, specifier)).toEqual([expect.stringContaining(complaint)]);
@@ -105,6 +107,14 @@ describe('the check of projects', () => {
 
   test.each([
     ['an upward reference', { 'src/protocol/tsconfig.json': project('../caspaxos') }],
+    [
+      'a page that refers to a room',
+      {
+        'src/dashboard/a.ts': '',
+        'src/dashboard/tsconfig.json': project('../protocol'),
+        'tsconfig.json': project('src/protocol', 'src/caspaxos', 'src/caspaxos/core', 'src/dashboard'),
+      },
+    ],
     ['a core that refers to its room', { 'src/caspaxos/core/tsconfig.json': project('..') }],
     ['a project that is not built', { 'tsconfig.json': project('src/protocol', 'src/caspaxos') }],
     ['a room without a project', { 'src/failover/index.ts': '' }],

@@ -35,6 +35,9 @@ export const DOORS: ReadonlySet<string> = new Set([
   ),
 ]);
 
+/** It runs in a browser and talks to nodes over HTTP only: it sees no other room, and none sees it. */
+const STANDS_ALONE = 'dashboard';
+
 /** The part of the tree that a project covers: a room, or the core inside it. */
 interface Place {
   readonly room: string;
@@ -79,6 +82,7 @@ function complaintAbout(path: string, specifier: string, target: string | undefi
     return target === undefined || isTest(path) ? undefined : 'it is outside src';
   }
   if (there.room !== here.room) {
+    if ([here.room, there.room].includes(STANDS_ALONE)) return `${STANDS_ALONE} stands alone`;
     if (!isBelow(there.room, here.room)) return `${there.room} is above ${here.room}`;
     // A core that cannot see Node enters the core of another room, which cannot either.
     const isDoor =
@@ -125,5 +129,7 @@ function mayRefer(place: string, target: string): boolean {
   const here = placeOf(`${place}/tsconfig.json`)!;
   const there = placeOf(`${target}/tsconfig.json`);
   if (there === undefined) return false;
-  return there.room === here.room ? there.core && !here.core : isBelow(there.room, here.room);
+  if (there.room === here.room) return there.core && !here.core;
+  if ([here.room, there.room].includes(STANDS_ALONE)) return false;
+  return isBelow(there.room, here.room);
 }

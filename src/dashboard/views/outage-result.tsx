@@ -1,0 +1,204 @@
+/** `baton sim outage --json`: the same charts as those of the live page, as far as the file has what they need. */
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type uPlot from 'uplot';
+import type { OutageFigures, OutageFile } from '../state/files.ts';
+import type { Percentiles } from '../state/statistics.ts';
+import { RegionKeys } from './availability.tsx';
+import { axis, bottomAxis, Chart, type ChartData } from './chart.tsx';
+import { colours, PALETTE } from './colours.ts';
+import { doneOptions, DoneChart, DurationBars } from './duration-charts.tsx';
+import { Facts } from './file.tsx';
+import { Card, Scroll, Tile } from './parts.tsx';
+
+export function OutageResult({ file }: { readonly file: OutageFile }): JSX.Element {
+  const { recovery, figures } = file;
+  return (
+    <>
+      <h2 class="result-title">{file.title}</h2>
+      <dl class="tiles">
+        <Tile name="Half within" value={`${recovery.p50} s`} detail="to writes again" />
+        <Tile name="90 % within" value={`${recovery.p90} s`} />
+        <Tile name="99 % within" value={`${recovery.p99} s`} />
+        <Tile name="All within" value={`${recovery.max} s`} />
+      </dl>
+      {figures !== undefined && <ServingCard figures={figures} />}
+      <div class="pair">
+        {figures === undefined ? (
+          <Card
+            title="Share that was done by then"
+            note="Through the percentiles of the file. Full line: writes back. Dashed: the region's return noticed."
+          >
+            <PercentileChart first={recovery} second={file.detect} />
+          </Card>
+        ) : (
+          <>
+            <Card
+              title="How many took how long"
+              note="Bars: writes back. Outlined: the region's return noticed."
+            >
+              <DurationBars recovery={figures.recovery} detection={figures.detect} />
+            </Card>
+            <Card
+              title="Share that was done by then"
+              note="Full line: writes back. Dashed: the region's return noticed."
+            >
+              <DoneChart recovery={figures.recovery} detection={figures.detect} />
+            </Card>
+          </>
+        )}
+        <Card title="What a recovery consists of" note="Mean seconds of each part.">
+          <Parts parts={file.parts} />
+        </Card>
+      </div>
+      <div class="pair">
+        <Card title="Seconds">
+          <Times file={file} />
+        </Card>
+        <Card title="The run">
+          <Facts facts={file.facts} />
+        </Card>
+      </div>
+    </>
+  );
+}
+
+/** Figure 6. */
+function ServingCard({ figures }: { readonly figures: OutageFigures }): JSX.Element {
+  const { regions, serving, bucketSeconds, partitionSets } = figures;
+  const data = useMemo((): ChartData => {
+    const at = serving.map((_, bucket) => (bucket * bucketSeconds) / 60);
+    const lines = regions.map((_, region) =>
+      serving.map((row) => row.slice(0, region + 1).reduce((sum, value) => sum + value, 0) / partitionSets),
+    );
+    return [at, at.map(() => 1), ...lines.toReversed()];
+  }, [figures]);
+  const options = (): Omit<uPlot.Options, 'width' | 'height'> => {
+    const { regions: fills, nobodyStripe } = colours();
+    const area = (fill: string): uPlot.Series => ({ fill, width: 0, points: { show: false } });
+    return {
+      padding: [8, 8, 0, 0],
+      cursor: { y: false, drag: { x: false, y: false } },
+      scales: { x: { time: false }, y: { range: [0, 1] } },
+      axes: [
+        bottomAxis('minutes'),
+        { ...axis(undefined, (value) => `${Math.round(value * 100)} %`), size: 54 },
+      ],
+      series: [{}, area(nobodyStripe), ...regions.map((_, at) => area(fills[at % PALETTE]!)).toReversed()],
+    };
+  };
+  return (
+    <Card title="Partition-sets that serve writes, by region">
+      <Chart
+        kind="serving"
+        options={options}
+        data={data}
+        height={280}
+        label="Partition-sets that serve writes, by region, over the simulated time."
+      />
+      <RegionKeys regions={regions} />
+    </Card>
+  );
+}
+
+function PercentileChart({
+  first,
+  second,
+}: {
+  readonly first: Percentiles;
+  readonly second: Percentiles;
+}): JSX.Element {
+  const data = useMemo(() => percentileData(first, second), [first, second]);
+  return (
+    <Chart
+      kind="percentiles"
+      options={() => {
+        const options = doneOptions();
+        const [x, ...lines] = options.series;
+        return {
+          ...options,
+          series: [
+            x!,
+            ...lines.map(({ paths: _paths, ...line }) => ({
+              ...line,
+              spanGaps: true,
+              points: { show: true, size: 7 },
+            })),
+          ],
+        };
+      }}
+      data={data}
+      height={280}
+      label={`Half of the recoveries were done within ${first.p50} seconds, all within ${first.max}.`}
+    />
+  );
+}
+
+/** Two lines through few points of their own: they share the moments, with gaps that are spanned. */
+function percentileData(first: Percentiles, second: Percentiles): ChartData {
+  const points = (of: Percentiles): Map<number, number> =>
+    new Map([
+      [0, 0],
+      [of.p50, 0.5],
+      [of.p90, 0.9],
+      [of.p99, 0.99],
+      [of.max, 1],
+    ]);
+  const [a, b] = [points(first), points(second)];
+  const at = [...new Set([...a.keys(), ...b.keys()])].toSorted((x, y) => x - y);
+  return [at, at.map((moment) => a.get(moment) ?? null), at.map((moment) => b.get(moment) ?? null)];
+}
+
+function Parts({ parts }: { readonly parts: OutageFile['parts'] }): JSX.Element {
+  const most = Math.max(...parts.map(([, mean]) => mean), 0.001);
+  return (
+    <ul class="parts">
+      {parts.map(([name, mean]) => (
+        <li key={name}>
+          <span>{name}</span>
+          <span class="track">
+            <i style={{ width: `${(100 * mean) / most}%` }} />
+          </span>
+          <b>{mean.toFixed(2)} s</b>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Times({ file }: { readonly file: OutageFile }): JSX.Element {
+  const rows: readonly (readonly [string, Percentiles])[] = [
+    ['writes stopped to writes again', file.recovery],
+    ['power back to first update of the region', file.detect],
+    ['power back to writes in it again', file.failback],
+    ['without writes while they moved back', file.failbackGap],
+  ];
+  return (
+    <Scroll label="Seconds">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">seconds</th>
+            {['p50', 'p90', 'p99', 'max'].map((name) => (
+              <th scope="col" class="number" key={name}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, { p50, p90, p99, max }]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {[p50, p90, p99, max].map((value, at) => (
+                <td class="number" key={at}>
+                  {value.toFixed(1)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}

@@ -1,0 +1,45 @@
+/** Without a token there is nothing to see. */
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+
+export function SignIn({
+  trouble,
+  onToken,
+}: {
+  readonly trouble: string;
+  readonly onToken: (token: string) => void;
+}): JSX.Element {
+  const [token, setToken] = useState('');
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (token.trim() !== '') onToken(token.trim());
+  };
+  return (
+    <main class="sign-in">
+      <form class="card" onSubmit={submit}>
+        <h1>Baton</h1>
+        <p>This cluster asks for a token: the viewer's to look, the operator's to act.</p>
+        <label>
+          Token
+          <input
+            type="password"
+            autoComplete="off"
+            value={token}
+            onInput={(event) => setToken(event.currentTarget.value)}
+          />
+        </label>
+        {trouble !== '' && (
+          <p class="trouble" role="alert">
+            {trouble}
+          </p>
+        )}
+        <button type="submit" class="primary">
+          Open
+        </button>
+        <p class="note">
+          <code>baton up</code> prints the address with it. It is kept in this tab only.
+        </p>
+      </form>
+    </main>
+  );
+}

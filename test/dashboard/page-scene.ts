@@ -1,0 +1,94 @@
+/** A real cluster and a real browser, for tests that look at the page as people do. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import { expect } from 'vitest';
+import { formatAddress, nodesOf } from '../../src/server/config/index.ts';
+import { LocalCluster } from '../../src/server/local/index.ts';
+import { BATON } from '../../src/server/local/programs.ts';
+import { findProgram } from '../support/programs.ts';
+import { WAIT_MS, WatchedPage } from './watched-page.ts';
+
+export const SETS = 16;
+
+/** Undefined where there is no browser: then its tests say so themselves. */
+export async function startBrowser(): Promise<Browser | undefined> {
+  const { path } = findProgram('chromium');
+  if (path === undefined) return undefined;
+  return chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-gpu'] });
+}
+
+export class PageScene {
+  readonly directory = mkdtempSync(join(tmpdir(), 'baton-dashboard-'));
+  readonly cluster: LocalCluster;
+  readonly #browser: Browser;
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+    this.cluster = new LocalCluster({
+      directory: this.directory,
+      regions: 3,
+      acceptors: 3,
+      partitionSets: SETS,
+      portBase: 'free',
+      tokens: true,
+    });
+  }
+
+  static async start(browser: Browser): Promise<PageScene> {
+    const scene = new PageScene(browser);
+    try {
+      await scene.cluster.start();
+      await scene.cluster.waitForWriters(['west'], WAIT_MS);
+    } catch (error) {
+      await scene.end();
+      throw error;
+    }
+    return scene;
+  }
+
+  async end(): Promise<void> {
+    await this.cluster.killAll();
+    rmSync(this.directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+
+  get viewerToken(): string {
+    return readFileSync(join(this.directory, 'viewer.token'), 'utf8').trim();
+  }
+
+  /** Of the nodes, the first region's first. */
+  get origins(): readonly string[] {
+    return nodesOf(this.cluster.config).map(({ http }) => `http://${formatAddress(http!)}`);
+  }
+
+  /** The page as `baton up` prints it, unless told otherwise: what follows the node's address. */
+  async open(path?: string, options?: BrowserContextOptions): Promise<WatchedPage> {
+    const watched = await WatchedPage.open(this.#browser, this.origins, options);
+    await watched.page.goto(path === undefined ? this.cluster.page! : `${this.origins[0]}${path}`);
+    return watched;
+  }
+
+  /** With all nodes heard, and every partition-set written somewhere. */
+  async openSettled(options?: BrowserContextOptions): Promise<WatchedPage> {
+    const watched = await this.open(undefined, options);
+    await watched.page.getByText('3 of 3 nodes').waitFor();
+    const { regions } = this.cluster.config;
+    const written = async (): Promise<number> => {
+      const counts = await Promise.all(regions.map(({ name }) => watched.cells(name)));
+      return counts.reduce((sum, count) => sum + count, 0);
+    };
+    await expect.poll(written, { timeout: WAIT_MS, interval: 100 }).toBe(SETS);
+    return watched;
+  }
+
+  /** What a command prints, in a file. */
+  async fileOf(name: string, args: readonly string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)(process.execPath, [BATON, ...args], { maxBuffer: 2 ** 26 });
+    const file = join(this.directory, name);
+    writeFileSync(file, stdout);
+    return file;
+  }
+}
