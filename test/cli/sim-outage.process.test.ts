@@ -26,6 +26,10 @@ interface Output {
   readonly cpuSeconds: number;
   readonly partitionSetsPerSecond: number;
   readonly rssBytes: number;
+  readonly figures: {
+    readonly serving: readonly (readonly number[])[];
+    readonly recovery: readonly (readonly [tenths: number, count: number])[];
+  };
   readonly used: unknown;
 }
 
@@ -46,6 +50,10 @@ describe('baton sim outage', () => {
       expect(output.failbackSeconds.max).toBeLessThan(300);
       expect(output.acceptorRequestsPerHour).toBeGreaterThan(1000);
       expect(Object.keys(output.recoverySeconds)).toEqual(['p50', 'p90', 'p99', 'max']);
+      const { serving, recovery } = output.figures;
+      expect(recovery.reduce((sum, [, count]) => sum + count, 0)).toBe(12);
+      expect(recovery.at(-1)![0]).toBe(Math.floor(output.recoverySeconds.max * 10 - 0.5));
+      expect(serving.at(-1)).toEqual([12, 0, 0]);
     }
     expect(on.recoverySeconds.max).toBeLessThan(60);
     expect(on.recoverySeconds.p50).toBeLessThan(40);

@@ -2,6 +2,7 @@
 import { PROFILES } from '../../failover/index.ts';
 import {
   AZURE_REGIONS,
+  BUCKET_MS,
   durationMs,
   type Durations,
   type Flap,
@@ -9,6 +10,7 @@ import {
   OUTAGE_KINDS,
   type OutageCase,
   type OutageCounts,
+  outageTimes,
   RECOVERY_PARTS,
   type RecoveryPart,
 } from '../../sim/index.ts';
@@ -60,7 +62,25 @@ export function outageJson(outcome: OutageOutcome): object {
     cpuSeconds: outcome.cpuSeconds,
     partitionSetsPerSecond: counts.partitionSets / outcome.elapsedSeconds,
     rssBytes: outcome.rssBytes,
+    figures: figuresOf(outcome),
     used: usedOf(outcome),
+  };
+}
+
+/** What the paper's Figures 6 to 8 are drawn from; the web page draws them from here. */
+function figuresOf({ outageCase, counts }: OutageOutcome): object {
+  const bins = (durations: Durations): object => durations.snapshot().bins;
+  return {
+    bucketSeconds: BUCKET_MS / 1000,
+    serving: counts.serving,
+    outages: outageTimes(outageCase).map(({ fromMs, untilMs }) => ({
+      fromSeconds: fromMs / 1000,
+      untilSeconds: untilMs / 1000,
+    })),
+    // Tenths of a second, and how many.
+    recovery: bins(counts.recovery),
+    detect: bins(counts.detect),
+    failback: bins(counts.failback),
   };
 }
 
