@@ -18,6 +18,7 @@ const never = ['**/node_modules/**', 'build/**', ...leftOut];
 const ALONE = [
   'test/chaos/chaos.process.test.ts',
   'test/client/failover.process.test.ts',
+  'test/dashboard/many-sets.process.test.ts',
   'test/process/acceptor-kill.process.test.ts',
   'test/process/counters.process.test.ts',
 ];
@@ -41,7 +42,11 @@ const LONGEST_FIRST = [
   'test/failover-model/healing.test.ts',
   'test/set-change/set-change.test.ts',
 
+  'test/dashboard/cluster.process.test.ts',
   'src/server/local/local-cluster.process.test.ts',
+  'test/gateway/outage.process.test.ts',
+  'test/gateway/surface.process.test.ts',
+  'src/server/local/page.process.test.ts',
   'test/cli/sim-registers.process.test.ts',
   'test/cli/sim.process.test.ts',
   'test/readme/readme.process.test.ts',

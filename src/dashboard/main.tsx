@@ -27,16 +27,18 @@ function Root(): JSX.Element {
     setToken(undefined);
     setTimeout(() => setToken(given));
   };
-  const signOut = (): void => {
+  /** Without loading anything anew: the node that served the page may be gone. */
+  const signOut = (store: Store): void => {
+    store.cluster.stop();
     forgetToken();
-    location.reload();
+    setStage({ is: 'refused', trouble: '' });
   };
   if (stage.is === 'refused') return <SignIn trouble={stage.trouble} onToken={signIn} />;
   if (stage.is === 'opening')
     return <p class="opening">{stage.trouble === '' ? 'Asking the node …' : stage.trouble}</p>;
   return (
     <StoreContext.Provider value={stage.store}>
-      <App onSignOut={token === undefined ? undefined : signOut} />
+      <App onSignOut={token === undefined ? undefined : () => signOut(stage.store)} />
     </StoreContext.Provider>
   );
 }

@@ -291,9 +291,13 @@ describe('results of simulations', () => {
 
     await chooser.setInputFiles(await outage);
     await page.getByRole('heading', { name: /^10 partition-sets/ }).waitFor();
-    await expect
-      .poll(() => open!.shareOfColour('.chart canvas', 'accent'), { timeout: WAIT_MS })
-      .toBeGreaterThan(0.001);
+    for (const [chart, colour] of [
+      ['.chart canvas', 'region-0'],
+      ['.pair .chart canvas', 'accent'],
+    ] as const)
+      await expect
+        .poll(() => open!.shareOfColour(chart, colour), { timeout: WAIT_MS })
+        .toBeGreaterThan(0.001);
     await open.shoot('outage-file');
 
     await chooser.setInputFiles(await duel);

@@ -56,6 +56,7 @@ function Tiles(): JSX.Element {
     () => shareOver(availability.samples, Date.now() - TEN_MINUTES),
     availability.last?.at ?? 0,
   );
+  const isLong = (availability.samples[0]?.at ?? Infinity) <= Date.now() - TEN_MINUTES;
   const median = useRarely(() => medianOf(recoveries.recoveries), recoveries.count);
   const { failover } = recoveries.seen;
   return (
@@ -70,10 +71,14 @@ function Tiles(): JSX.Element {
       <Tile
         name="Moving now"
         value={count(moving)}
-        detail={moving === 0 ? 'all settled' : 'between regions'}
+        detail={moving > 0 ? 'between regions' : nobody > 0 ? 'leases have to run out first' : 'all settled'}
         tone={moving > 0 ? 'warn' : undefined}
       />
-      <Tile name="Last ten minutes" value={percent(share)} detail="available" />
+      <Tile
+        name="Available"
+        value={percent(share)}
+        detail={isLong ? 'in the last ten minutes' : 'since this page was opened'}
+      />
       <Tile
         name="Failovers seen"
         value={count(failover)}

@@ -159,8 +159,13 @@ function Load({ send }: { readonly send: Send }): JSX.Element {
       </div>
       {(load.on || load.acknowledged > 0) && (
         <p class="note">
-          <b>{count(load.acknowledged)}</b> writes acknowledged, <b>{count(load.failed)}</b> failed; longest
-          wait for the next one <b>{duration(load.worstGapMs)}</b>.
+          <b>{count(load.acknowledged)}</b> writes acknowledged, <b>{count(load.failed)}</b> failed
+          {load.on && (
+            <>
+              ; longest wait in the last ten seconds <b>{duration(load.worstGapMs)}</b>
+            </>
+          )}
+          .
         </p>
       )}
     </div>

@@ -117,7 +117,7 @@ function Loaded({ detail, copies, history, onDone }: Loaded & { readonly onDone:
 
 /** Effective partition keys are long, and end in noughts. */
 function shown(key: string, otherwise: string): string {
-  return key === '' ? otherwise : key.replace(/0{4,}$/, '…');
+  return key === '' ? otherwise : key.replace(/(?:00){2,}$/, '…');
 }
 
 function SetTiles({ detail }: { readonly detail: SetDetail }): JSX.Element {
