@@ -3,11 +3,7 @@ export { type AddAgent, type AgentCounters, AgentHost, type AgentHostOptions } f
 export * from './core/index.ts';
 export type { AgentView, Driver } from './driver.ts';
 export { FAILOVER_ERRORS, FailoverError, type FailoverErrorCode } from './errors.ts';
-export {
-  FailoverAgent,
-  type FailoverAgentOptions,
-  openAgentCluster,
-} from './failover-agent.ts';
+export { FailoverAgent, type FailoverAgentOptions, openAgentCluster } from './failover-agent.ts';
 export { HostedAgent, registerOf } from './hosted-agent.ts';
 export { type Entry, MemoryDriver, MemoryPartitionSet } from './memory-driver.ts';
 export { AgentLog, type Logger } from './agent-log.ts';

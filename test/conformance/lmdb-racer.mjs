@@ -4,7 +4,10 @@ import { LmdbStore } from 'baton/caspaxos';
 const [path, times] = process.argv.slice(2);
 const store = new LmdbStore(path);
 let conflicts = 0;
-process.stdin.once('data', async () => {
+process.stdin.once('data', () => void race());
+process.stdout.write('ready\n');
+
+async function race() {
   for (let done = 0; done < Number(times);) {
     const [document] = await store.read(['counter']);
     const text = String(Number(document.text) + 1);
@@ -15,5 +18,4 @@ process.stdin.once('data', async () => {
   await store.close();
   process.stdout.write(`${JSON.stringify({ done: Number(times), conflicts })}\n`);
   process.exit(0);
-});
-process.stdout.write('ready\n');
+}

@@ -20,7 +20,9 @@ describe('a look', () => {
     expect(bytesOf(encodeLook(look)).toString('hex')).toMatchInlineSnapshot(
       `"25000000940792ab6f72646572732d372d3030ab6f72646572732d372d3031cb406f50000000000090"`,
     );
-    expect(bytesOf(encodeLookAnswer(answer)).toString('hex')).toMatchInlineSnapshot(`"1200000093089192ab6f72646572732d372d30310390"`);
+    expect(bytesOf(encodeLookAnswer(answer)).toString('hex')).toMatchInlineSnapshot(
+      `"1200000093089192ab6f72646572732d372d30310390"`,
+    );
   });
 
   test.each([
