@@ -16,9 +16,11 @@ const never = ['**/node_modules/**', 'build/**', ...leftOut];
  * processes that start.
  */
 const ALONE = [
+  'test/bench/caspaxos.process.test.ts',
   'test/chaos/chaos.process.test.ts',
   'test/client/failover.process.test.ts',
   'test/dashboard/many-sets.process.test.ts',
+  'test/gateway/outage.process.test.ts',
   'test/process/acceptor-kill.process.test.ts',
   'test/process/counters.process.test.ts',
 ];
@@ -44,7 +46,6 @@ const LONGEST_FIRST = [
 
   'test/dashboard/cluster.process.test.ts',
   'src/server/local/local-cluster.process.test.ts',
-  'test/gateway/outage.process.test.ts',
   'test/gateway/surface.process.test.ts',
   'src/server/local/page.process.test.ts',
   'test/cli/sim-registers.process.test.ts',
@@ -115,7 +116,7 @@ export default defineConfig({
           exclude: [...ALONE, ...never],
           pool: 'forks',
           // They wait so much that one more than there are cores finds time.
-          maxWorkers: availableParallelism() + 1,
+          maxWorkers: availableParallelism(),
           testTimeout: 300_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 1 },
