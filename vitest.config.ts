@@ -115,7 +115,6 @@ export default defineConfig({
           include: ['src/**/*.process.test.ts', 'test/**/*.process.test.ts'],
           exclude: [...ALONE, ...never],
           pool: 'forks',
-          // They wait so much that one more than there are cores finds time.
           maxWorkers: availableParallelism(),
           testTimeout: 300_000,
           hookTimeout: 60_000,
