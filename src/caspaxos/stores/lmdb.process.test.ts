@@ -37,6 +37,19 @@ describe('processes that share an LMDB file', () => {
   });
 });
 
+describe('stores that share an LMDB file in one thread', () => {
+  test('do not wait for each other for ever', { timeout: 60_000 }, async () => {
+    const path = join(temporaryDirectory(), 'twice');
+    const { child, lines } = start('../../../test/conformance/lmdb-twice.mjs', path, '200');
+    const code = await new Promise((resolve) => {
+      child.once('exit', resolve);
+      // A thread that waits for itself cannot end its own test.
+      setTimeout(() => child.kill('SIGKILL'), 30_000).unref();
+    });
+    expect({ code, lines }).toEqual({ code: 0, lines: ['200'] });
+  });
+});
+
 describe('a data directory', () => {
   test('that another live process has open is refused; once that is killed, it can be had', async () => {
     const directory = join(temporaryDirectory(), 'data');

@@ -2,37 +2,46 @@
  * `lmdb:PATH`: an embedded database file, the default for a process that keeps its acceptor to itself. Several
  * processes on one machine may share the file: LMDB's write transaction is a lock between them, and the version of each
  * document is compared inside it. A batch of writes is one transaction with one sync.
+ *
+ * Within a process, all stores on one path share one open database. Opening it a second time takes LMDB's write lock on the
+ * spot; if the first is in the middle of a transaction, that one waits for the very thread that now waits for the lock.
  */
 import { randomInt } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, realpathSync } from 'node:fs';
 import { open, type RootDatabase } from 'lmdb';
-import { asCasPaxosError } from '../errors.ts';
+import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, WriteResult } from './store.ts';
 
 /** A version is drawn, not counted: an old copy of the file that was written to again must not repeat one. */
 const VERSIONS = 2 ** 47;
 
+interface SharedDatabase {
+  readonly path: string;
+  readonly database: RootDatabase<string, string>;
+  users: number;
+}
+
+const shared = new Map<string, SharedDatabase>();
+
 export class LmdbStore implements AcceptorStore {
   readonly url: string;
   readonly concurrency = 1;
-  readonly #database: RootDatabase<string, string>;
+  readonly #shared: SharedDatabase;
+  #isClosed = false;
 
   constructor(path: string) {
     this.url = `lmdb:${path}`;
     try {
       mkdirSync(path, { recursive: true });
-      this.#database = open<string, string>({
-        path,
-        encoding: 'string',
-        useVersions: true,
-        // A directory, whatever its name: one with a dot in it would be taken for a file.
-        noSubdir: false,
-        // By default a commit is visible before it is on disk: here an answer must mean durable (rule 3).
-        overlappingSync: false,
-      });
+      this.#shared = acquire(realpathSync(path));
     } catch (error) {
       throw asCasPaxosError(error, 'STORE_FAILED', `${this.url} cannot be opened`);
     }
+  }
+
+  get #database(): RootDatabase<string, string> {
+    if (this.#isClosed) throw new CasPaxosError('CLOSED', `${this.url} was closed.`);
+    return this.#shared.database;
   }
 
   async read(keys: readonly string[]): Promise<readonly (StoredDocument | undefined)[]> {
@@ -68,11 +77,41 @@ export class LmdbStore implements AcceptorStore {
   }
 
   async close(): Promise<void> {
-    await this.#database.close();
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await release(this.#shared);
   }
 
   #get(key: string): StoredDocument | undefined {
     const entry = this.#database.getEntry(key);
     return entry === undefined ? undefined : { text: entry.value, version: entry.version as number };
   }
+}
+
+function acquire(path: string): SharedDatabase {
+  let found = shared.get(path);
+  if (found === undefined) {
+    const database = open<string, string>({
+      path,
+      encoding: 'string',
+      useVersions: true,
+      // A directory, whatever its name: one with a dot in it would be taken for a file.
+      noSubdir: false,
+      // By default a commit is visible before it is on disk: here an answer must mean durable (rule 3).
+      overlappingSync: false,
+    });
+    found = { path, database, users: 0 };
+    shared.set(path, found);
+  }
+  found.users += 1;
+  return found;
+}
+
+async function release(one: SharedDatabase): Promise<void> {
+  one.users -= 1;
+  // Whoever opens it while the last transaction ends gets this one, not a second.
+  await one.database.flushed;
+  if (one.users > 0 || shared.get(one.path) !== one) return;
+  shared.delete(one.path);
+  await one.database.close();
 }
