@@ -1,8 +1,10 @@
 /**
- * The real programs that tests and benchmarks run against. Each is looked for on the PATH, then in our own cache, and
- * on Debian and its kin fetched into that cache: `apt-get download` and `dpkg -x` need no root, start no service and
- * change nothing outside this folder. What cannot be had is a record that says why and how to get it; whoever needed it
- * reports itself as not run (`test/support/not-run.ts`).
+ * The real programs that tests and benchmarks run against. Each is looked for on the PATH and where its package puts it,
+ * then in our own cache, and on Debian and its kin fetched into that cache: `apt-get download` and `dpkg -x` need no
+ * root, start no service and change nothing outside this folder. A few are written in JavaScript and come from npm, in
+ * one version, into the same cache: as dependencies they would weigh more than everything else together. What cannot be
+ * had is a record that says why and how to get it; whoever needed it reports itself as not run
+ * (`test/support/not-run.ts`).
  *
  *     node scripts/programs.mjs [NAME ...]    look, fetch, and list; all of them unless some are named
  *     node scripts/programs.mjs --json        the same, for other programs
@@ -13,9 +15,11 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { withLock } from './lock.mjs';
@@ -23,7 +27,9 @@ import { cleanEnvironment, isProgram, ROOT, runQuietly, runScript, ScriptError }
 
 /**
  * One row for each program. `packages` are the Debian packages that hold it (what those need and this machine lacks is
- * added by itself), `file` is where they put it, `probe` are arguments with which it proves that it starts, and exits.
+ * added by itself), `file` is where they put it, with `*` for a version in it, `probe` are arguments with which it proves
+ * that it starts, and exits; `isOffPath` is one that an installation does not put on the PATH. One from npm has a
+ * `version` instead; its `file` is the script in its package that Node runs.
  */
 const PROGRAMS = [
   {
@@ -55,7 +61,29 @@ const PROGRAMS = [
     probe: ['-v'],
     how: 'Debian and Ubuntu: apt-get install bind9-dnsutils; macOS has it',
   },
+  {
+    // `initdb`, which is beside it, is needed too.
+    name: 'postgres',
+    packages: ['postgresql'],
+    file: 'usr/lib/postgresql/*/bin/postgres',
+    isOffPath: true,
+    probe: ['--version'],
+    how: 'Debian and Ubuntu: apt-get install postgresql; macOS: brew install postgresql@17',
+  },
+  {
+    name: 'etcd',
+    packages: ['etcd-server'],
+    file: 'usr/bin/etcd',
+    probe: ['--version'],
+    how: 'Debian and Ubuntu: apt-get install etcd-server; macOS: brew install etcd',
+  },
+  npmProgram({ name: 'azurite', version: '3.35.0', file: 'dist/src/blob/main.js', probe: ['--help'] }),
+  npmProgram({ name: 'dynalite', version: '4.0.0', file: 'cli.js', probe: ['--help'] }),
 ];
+
+function npmProgram(row) {
+  return { ...row, how: `where npm can install packages: node scripts/programs.mjs ${row.name}` };
+}
 
 const CACHE = join(ROOT, '.cache', 'programs');
 
@@ -72,28 +100,51 @@ export async function findPrograms(names = PROGRAMS.map(({ name }) => name)) {
   for (const name of names) {
     const program = PROGRAMS.find((row) => row.name === name);
     if (program === undefined) throw new Error(`scripts/programs.mjs has no row for ${name}`);
-    records.push((await onPath(program)) ?? (await inCache(program)) ?? (await fetch(program)));
+    records.push((await installed(program)) ?? (await inCache(program)) ?? (await fetch(program)));
   }
   return records;
 }
 
-async function onPath(program) {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    const path = join(folder, program.name);
-    if (folder !== '' && isExecutable(path) && (await starts(program, path, {}))) {
-      return { name: program.name, path, env: {} };
-    }
+/** One from npm is not looked for: another version may behave differently. */
+async function installed(program) {
+  if (program.version !== undefined) return undefined;
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  const paths = folders.map((folder) => join(folder, program.name));
+  if (program.isOffPath) paths.push(...filesOf(program, '/'));
+  for (const path of paths) {
+    if (isExecutable(path) && (await starts(program, path))) return { name: program.name, path, env: {} };
   }
   return undefined;
 }
 
 async function inCache(program, root = join(CACHE, program.name)) {
-  const path = join(root, program.file);
-  if (!isExecutable(path)) return undefined;
+  if (program.version !== undefined) return moduleIn(root, program);
+  const path = filesOf(program, root).find(isExecutable);
+  if (path === undefined) return undefined;
   const libraries = libraryFolders(root);
   if (process.env.LD_LIBRARY_PATH) libraries.push(process.env.LD_LIBRARY_PATH);
   const env = libraries.length === 0 ? {} : { LD_LIBRARY_PATH: libraries.join(delimiter) };
   return (await starts(program, path, env)) ? { name: program.name, path, env } : undefined;
+}
+
+/** It proved that it starts when it was fetched: loading it once more would take longer than all the other proofs. */
+function moduleIn(root, { name, version, file }) {
+  const folder = join(root, 'node_modules', name);
+  const path = join(folder, file);
+  if (!existsSync(path)) return undefined;
+  const found = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  return found.version === version ? { name, path, env: {} } : undefined;
+}
+
+/** Where its packages put it below a folder, the newest version first. */
+function filesOf({ file }, root) {
+  const [before, after] = file.split('*');
+  if (after === undefined) return [join(root, file)];
+  const folder = join(root, before);
+  const versions = existsSync(folder) ? readdirSync(folder) : [];
+  return versions
+    .toSorted((a, b) => b.localeCompare(a, 'en', { numeric: true }))
+    .map((version) => join(folder, version, after));
 }
 
 function isExecutable(path) {
@@ -115,25 +166,26 @@ function libraryFolders(root) {
   });
 }
 
-async function starts(program, path, env) {
-  const { code } = await runQuietly(path, program.probe, { seconds: 20, env: cleanEnvironment(env) });
+async function starts({ probe, version }, path, env = {}) {
+  const [command, ...args] = version === undefined ? [path, ...probe] : [process.execPath, path, ...probe];
+  const { code } = await runQuietly(command, args, { seconds: 20, env: cleanEnvironment(env) });
   return code === 0;
 }
 
-/** Downloads at most twice: by the machine's own package lists, then by fresh ones of ours. */
 async function fetch(program) {
   const lacks = (why) => ({ name: program.name, why, how: program.how });
-  if (!(await has('apt-get')) || !(await has('dpkg'))) {
-    return lacks('it is not on the PATH, and there is no apt-get here to fetch it with');
+  const tools = program.version === undefined ? ['apt-get', 'dpkg'] : ['npm'];
+  for (const tool of tools) {
+    if (!(await has(tool))) return lacks(`it is not here, and there is no ${tool} to fetch it with`);
   }
   return withLock('programs', async () => {
     const byNow = await inCache(program);
     if (byNow !== undefined) return byNow;
     process.stderr.write(`Fetching ${program.name} ...\n`);
     try {
-      await unpack(program, []).catch(async () => unpack(program, await refreshLists()));
+      await fetchNow(program);
     } catch (error) {
-      if (error instanceof ScriptError) return lacks(`it is not on the PATH, and ${error.message}`);
+      if (error instanceof ScriptError) return lacks(`it is not here, and ${error.message}`);
       throw error;
     }
     return (await inCache(program)) ?? lacks('the one that was fetched does not start');
@@ -144,17 +196,40 @@ async function has(command) {
   return (await runQuietly(command, ['--version'], { seconds: 20 })).code === 0;
 }
 
+/** Downloads at most twice from Debian: by the machine's own package lists, then by fresh ones of ours. */
+async function fetchNow(program) {
+  if (program.version !== undefined) {
+    await fillCache(program, (draft) => installInto(draft, program));
+    return;
+  }
+  const unpack = (options) => fillCache(program, (draft) => unpackInto(draft, program, options));
+  await unpack([]).catch(async () => unpack(await refreshLists()));
+}
+
 /** Fills the cache's folder in one step at the end, so that a folder that is there is whole. */
-async function unpack(program, options) {
+async function fillCache(program, fill) {
   const draft = join(CACHE, `${program.name}.draft`);
   rmSync(draft, { recursive: true, force: true });
   try {
-    await unpackInto(draft, program, options);
+    await fill(draft);
     rmSync(join(CACHE, program.name), { recursive: true, force: true });
     renameSync(join(draft, 'root'), join(CACHE, program.name));
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
+}
+
+async function installInto(draft, program) {
+  const [root, specification] = [join(draft, 'root'), `${program.name}@${program.version}`];
+  mkdirSync(root, { recursive: true });
+  writeFileSync(join(root, 'package.json'), '{ "private": true }\n');
+  const quiet = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund'];
+  const args = ['install', '--prefix', root, ...quiet, '--loglevel=error', specification];
+  const { code, output } = await runQuietly('npm', args, { seconds: 300, cwd: root });
+  if (code !== 0) throw new ScriptError(`npm could not install ${specification}: ${complaint(output)}`);
+  const found = moduleIn(root, program);
+  if (found === undefined || !(await starts(program, found.path)))
+    throw new ScriptError(`what npm installed for ${specification} does not start`);
 }
 
 async function unpackInto(draft, program, options) {
@@ -223,9 +298,10 @@ async function apt(options, args, { seconds, cwd = ROOT }) {
 /** The first line that names an error, for a sentence. */
 function complaint(output) {
   const lines = output.trim().split('\n');
-  const line = lines.find((text) => /^[EW]: /.test(text)) ?? lines.at(-1);
+  const isNamed = (text) => /^(?:[EW]:|npm (?:error|ERR!)(?! code| errno| syscall)) /.test(text);
+  const line = lines.find(isNamed) ?? lines.at(-1);
   return line
-    .replace(/^[EW]: /, '')
+    .replace(/^(?:[EW]:|npm (?:error|ERR!)) /, '')
     .replace(/\.$/, '')
     .trim();
 }
