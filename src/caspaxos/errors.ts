@@ -27,6 +27,7 @@ export const ERROR_CODES = [
   // Opening a cluster and changing its acceptors.
   'URL_INVALID',
   'SCHEME_UNKNOWN',
+  'PACKAGE_MISSING',
   'NO_ACCEPTORS',
   'TOO_MANY_ACCEPTORS',
   'DUPLICATE_ACCEPTOR',

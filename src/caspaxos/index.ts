@@ -7,21 +7,30 @@ export { type Editor, reject, Rejection } from './editing.ts';
 export { CasPaxosError, ERROR_CODES, type ErrorCode, type FailedOutcome } from './errors.ts';
 export type { AcceptorStatus } from './membership.ts';
 export { NODE_HOST } from './node-host.ts';
-export { openAcceptor } from './open-acceptor.ts';
+export { openAcceptor, printableUrl } from './open-acceptor.ts';
 export * from './outcomes.ts';
 export { isRunning, type ProcessName, thisProcess } from './process-name.ts';
 export { DiskAcceptor, type DiskAcceptorOptions } from './service/disk-acceptor.ts';
 export { Journal, type JournalOptions, type JournalRecord } from './service/journal.ts';
 export { AcceptorServer, type AcceptorServerOptions, refuseToListenOpenly } from './service/server.ts';
 export * as storeFaults from './stores/faults.ts';
+export { AzureBlobStore } from './stores/azure-blob.ts';
+export { CosmosStore } from './stores/cosmos.ts';
+export { DynamoDbStore } from './stores/dynamodb.ts';
+export { EtcdStore } from './stores/etcd.ts';
+export { readStoreUrl, STORE_SCHEMES, withLocalFiles, withPassword } from './stores/forms.ts';
 export { LmdbStore } from './stores/lmdb.ts';
 export { MemoryStore } from './stores/memory.ts';
+export { PostgresStore } from './stores/postgres.ts';
+export { RedisStore } from './stores/redis.ts';
 export { StoreAcceptor } from './stores/store-acceptor.ts';
 export type {
   AcceptorStore,
   ConditionalWrite,
   StoredDocument,
+  StoreOptions,
   StoreVersion,
   WriteResult,
 } from './stores/store.ts';
+export type { StoreUrl } from './stores/store-url.ts';
 export type { WatchOptions } from './watch.ts';

@@ -16,6 +16,8 @@ export interface StoreUnderTest {
   empty(place: string): Promise<void>;
   /** Copies the place as it is now; the result puts that copy back. Nothing is open on the place either time. */
   snapshot(place: string): Promise<() => Promise<void>>;
+  /** What the store must say of itself; undefined: it takes everything that Baton writes. */
+  readonly largestText?: number;
 }
 
 let places = 0;
@@ -213,15 +215,31 @@ export function storeConformance(name: string, stores: StoreUnderTest): void {
       expect(documents.every((document, at) => document?.text === keys[at])).toBe(true);
     });
 
-    test('a document may be as large as the largest value makes it', async () => {
+    test('a document may be as large as the largest value makes it, or as the store says', async () => {
       const store = await openFor(stores, newPlace(name));
+      expect(store.largestText).toBe(stores.largestText);
       // One MiB of a value whose every character is escaped in the document.
-      const text = '\\"'.repeat(1024 * 1024);
+      const text = '\\"'.repeat(1024 * 1024).slice(0, stores.largestText);
       const version = await create(store, 'k', text);
       expect(await textOf(store, 'k')).toBe(text);
       const [result] = await store.write([{ key: 'k', text: 'small', expected: version }]);
       expect(result?.result).toBe('written');
     });
+
+    if (stores.largestText !== undefined) {
+      test('a larger document than the store takes fails alone, and is not there', async () => {
+        const store = await openFor(stores, newPlace(name));
+        const text = '鍵'.repeat(Math.floor(stores.largestText! / 3) + 1);
+        const results = await store.write([
+          { key: 'before', text: 'small', expected: undefined },
+          { key: 'k', text, expected: undefined },
+          { key: 'after', text: 'small', expected: undefined },
+        ]);
+        expect(results.map(({ result }) => result)).toEqual(['written', 'failed', 'written']);
+        expect(results[1]).toMatchObject({ error: { code: 'REQUEST_TOO_LARGE' } });
+        expect(await textOf(store, 'k')).toBeUndefined();
+      });
+    }
 
     test('text comes back exactly', async () => {
       const store = await openFor(stores, newPlace(name));

@@ -119,6 +119,7 @@ export function exchangeable(first: AcceptorStore): ExchangeableStore {
     read: (keys) => store.read(keys),
     write: (batch) => store.write(batch),
     list: (after, limit) => store.list(after, limit),
+    prepare: async () => store.prepare?.(),
     close: () => store.close(),
   };
 }
@@ -130,10 +131,12 @@ function around(
   return {
     url: store.url,
     concurrency: store.concurrency,
+    ...(store.largestText !== undefined && { largestText: store.largestText }),
     read: (keys) => meet({ operation: 'read', keys }, () => store.read(keys)),
     write: (batch) =>
       meet({ operation: 'write', keys: batch.map(({ key }) => key) }, () => store.write(batch)),
     list: (after, limit) => meet({ operation: 'list', keys: [] }, () => store.list(after, limit)),
+    prepare: async () => store.prepare?.(),
     close: () => store.close(),
   };
 }

@@ -84,12 +84,12 @@ export class StoreAcceptor implements Acceptor {
 
   async describe(): Promise<AcceptorDescription> {
     this.#refuseWhenLost();
+    if (this.#expectedId === undefined) await this.#store.prepare?.();
     const identity = (await this.#identity()) ?? (await this.#create());
-    const registers = await this.#store.list(REGISTER_PREFIX, 1);
     return {
       id: identity.id,
       configuration: identity.configuration,
-      hasRegisters: registers.some((key) => registerOf(key) !== undefined),
+      hasRegisters: await this.#holdsRegisters(),
     };
   }
 
@@ -196,10 +196,10 @@ export class StoreAcceptor implements Acceptor {
       if (result.result === 'conflict') {
         conflicts.push(work);
       } else {
-        const message = `${this.url}: ${result.error.message}`;
+        const { code, message } = asCasPaxosError(result.error, 'STORE_FAILED', this.url);
         deliver(
           work,
-          answers.map(() => ({ type: 'failed', acceptor: index, code: 'STORE_FAILED', message })),
+          answers.map(() => ({ type: 'failed', acceptor: index, code, message })),
           replies,
         );
       }
@@ -317,8 +317,7 @@ export class StoreAcceptor implements Acceptor {
   async #create(): Promise<IdentityDocument> {
     if (this.#expectedId !== undefined)
       this.#lose('ACCEPTOR_EMPTY', 'it has lost its identity, and so its memory');
-    const registers = await this.#store.list(REGISTER_PREFIX, 1);
-    if (registers.some((key) => registerOf(key) !== undefined)) {
+    if (await this.#holdsRegisters()) {
       this.#lose('ACCEPTOR_EMPTY', 'it holds registers but has lost its identity');
     }
     const identity = {
@@ -327,6 +326,12 @@ export class StoreAcceptor implements Acceptor {
     };
     await this.#store.write([{ key: IDENTITY_KEY, text: encodeIdentity(identity), expected: undefined }]);
     return (await this.#identity()) ?? identity;
+  }
+
+  async #holdsRegisters(): Promise<boolean> {
+    if (this.#store.holdsAny !== undefined) return this.#store.holdsAny(REGISTER_PREFIX);
+    const registers = await this.#store.list(REGISTER_PREFIX, 1);
+    return registers.some((key) => registerOf(key) !== undefined);
   }
 
   #refuseWhenLost(): void {

@@ -3,8 +3,10 @@
  * It holds small text documents under keys and replaces one only if it still is the version that the writer read.
  * Reads see every write that was answered before. That is enough: the role itself runs in the proposer's process.
  *
+ * Every call ends within the time limit that the store was opened with: a server that hangs must not collect calls.
+ *
  * To add a store, implement this interface, register its URL scheme in `open-acceptor.ts`, and run the conformance
- * suite (`stores/conformance.ts`) against the real server.
+ * suite (`test/conformance/store.ts`) against the real server.
  */
 
 /** Opaque to everybody but the store. Never the same again for another content of the same document. */
@@ -29,15 +31,36 @@ export type WriteResult =
   /** It may or may not have been written. */
   | { readonly result: 'failed'; readonly error: Error };
 
+/** What every store of other people's is opened with, beside its URL. */
+export interface StoreOptions {
+  /** How long one call may take. */
+  readonly timeoutMs: number;
+  /** PEM certificates to trust instead of the system's; the URL's own `ca` goes before it. */
+  readonly ca?: string | undefined;
+}
+
 export interface AcceptorStore {
+  /** For people, logs and the other members of a set: never holds credentials. */
   readonly url: string;
   readonly concurrency: number;
+  /** The largest text in bytes that it takes; a larger one is `failed` with REQUEST_TOO_LARGE. Undefined: any that Baton writes. */
+  readonly largestText?: number;
+  /** How many requests it has sent to its server, as a bill would count them. */
+  readonly requests?: number;
+  /**
+   * Makes the place where the documents are (a table, a container) if it is not there. Called before the first look at a
+   * store that nobody has named a member of a set yet; from then on a place that is gone has to be noticed, not made again.
+   */
+  prepare?(): Promise<void>;
   read(keys: readonly string[]): Promise<readonly (StoredDocument | undefined)[]>;
   /**
    * Each write on its own condition; durable when it says `written`. No blind retries underneath: a lost answer is
-   * `failed` or a rejected promise, and the role decides what to do.
+   * `failed` or a rejected promise, and the role decides what to do. Of one batch, no two writes have the same key.
    */
   write(writes: readonly ConditionalWrite[]): Promise<readonly WriteResult[]>;
+  /** Keys in ascending order of their UTF-8 bytes or UTF-16 units, whichever comes easier: those after `after`. */
   list(after: string, limit: number): Promise<readonly string[]>;
+  /** Whether there is any key with that prefix; for stores that can tell without a list. */
+  holdsAny?(prefix: string): Promise<boolean>;
   close(): Promise<void>;
 }

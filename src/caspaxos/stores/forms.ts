@@ -1,0 +1,52 @@
+/**
+ * The URLs of stores for those who only handle them: a configuration reads one before anybody dials it, and keeps its
+ * password apart until the store is opened.
+ */
+import { AZURE_BLOB_FORM } from './azure-blob.ts';
+import { COSMOS_FORM } from './cosmos.ts';
+import { DYNAMODB_FORM } from './dynamodb.ts';
+import { ETCD_FORM } from './etcd.ts';
+import { POSTGRES_FORM } from './postgres.ts';
+import { REDIS_FORM } from './redis.ts';
+import { LOCAL_OPTIONS, StoreUrl, type StoreUrlForm } from './store-url.ts';
+
+const FORMS: readonly StoreUrlForm[] = [
+  POSTGRES_FORM,
+  REDIS_FORM,
+  ETCD_FORM,
+  AZURE_BLOB_FORM,
+  DYNAMODB_FORM,
+  COSMOS_FORM,
+];
+
+/** Of the stores on other people's servers, without their colons. */
+export const STORE_SCHEMES: readonly string[] = FORMS.map(({ scheme }) => scheme);
+
+/** Undefined: it has none of their schemes. Throws URL_INVALID on one that cannot be opened. */
+export function readStoreUrl(url: string): StoreUrl | undefined {
+  const scheme = url.slice(0, url.indexOf(':'));
+  const form = FORMS.find((one) => one.scheme === scheme);
+  return form && new StoreUrl(url, form);
+}
+
+/** The same URL with this password, or with none. Its user stays. */
+export function withPassword(url: string, password: string | undefined): string {
+  const [, scheme = '', credentials, rest = ''] = /^([^/]*\/\/)(?:([^/?#@]*)@)?(.*)$/s.exec(url) ?? [];
+  const user = credentials?.split(':', 1)[0] ?? '';
+  const secret = password === undefined ? '' : `:${encodeURIComponent(password)}`;
+  return `${scheme}${user}${secret}${user === '' && secret === '' ? '' : '@'}${rest}`;
+}
+
+/** The same URL with each of the local files that it names changed: a file means another one in another directory. */
+export function withLocalFiles(url: string, change: (path: string) => string): string {
+  const question = url.indexOf('?');
+  if (question === -1) return url;
+  const pairs = url.slice(question + 1).split('&');
+  const changed = pairs.map((pair) => {
+    const equals = pair.indexOf('=');
+    if (equals === -1 || !LOCAL_OPTIONS.includes(pair.slice(0, equals))) return pair;
+    const path = change(decodeURIComponent(pair.slice(equals + 1)));
+    return `${pair.slice(0, equals)}=${encodeURIComponent(path).replaceAll('%2F', '/')}`;
+  });
+  return `${url.slice(0, question)}?${changed.join('&')}`;
+}

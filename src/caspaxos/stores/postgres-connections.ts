@@ -1,0 +1,216 @@
+/**
+ * A few connections to one server, made when they are needed. A connection works on one statement at a time; calls go to
+ * the one that has least to do. When a call runs out of time its connection is torn down, and with it whatever else waits
+ * there: a server that hangs must not collect calls. The next call connects anew; but after a failure to connect, calls fail
+ * at once for a moment instead of each trying again.
+ */
+import { Socket } from 'node:net';
+import type { Client, ClientConfig } from 'pg';
+import { CasPaxosError } from '../errors.ts';
+import { loadPeer } from './peer.ts';
+import type { PostgresTable, Statement } from './postgres-statements.ts';
+import type { StoreUrl } from './store-url.ts';
+
+export interface ConnectionsOptions {
+  readonly timeoutMs: number;
+  readonly ca: string | undefined;
+  readonly most: number;
+}
+
+const RECONNECT_AFTER_MS = 100;
+const GOODBYE_MS = 250;
+const OLDEST_RELEASE = 120_000;
+
+/** One place for a connection, whether it is made, in the making, or broken. */
+interface Lane {
+  connection: Promise<Client> | undefined;
+  socket: Socket | undefined;
+  isReady: boolean;
+  calls: number;
+}
+
+/** What a server says of itself on a new connection. */
+interface Circumstances {
+  readonly release: number;
+  readonly standby: boolean;
+  readonly fsync: string;
+  readonly pages: string;
+  readonly encoding: string;
+  readonly kind: string | null;
+  readonly persistence: string | null;
+  readonly filtered: boolean | null;
+}
+
+const LOOK_AROUND = `
+  SELECT current_setting('server_version_num')::int AS release, pg_is_in_recovery() AS standby,
+    current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
+    current_setting('server_encoding') AS encoding,
+    c.relkind AS kind, c.relpersistence AS persistence, row_security_active(c.oid) AS filtered,
+    set_config('statement_timeout', $2, false), set_config('default_transaction_isolation', 'read committed', false)
+  FROM (SELECT to_regclass($1) AS oid) AS named LEFT JOIN pg_class AS c ON c.oid = named.oid`;
+
+export class PostgresConnections {
+  readonly #target: StoreUrl;
+  readonly #table: PostgresTable;
+  readonly #options: ConnectionsOptions;
+  readonly #lanes: readonly Lane[];
+  #failure: unknown;
+  #failedAt = -Infinity;
+  #isClosed = false;
+  #requests = 0;
+
+  constructor(target: StoreUrl, table: PostgresTable, options: ConnectionsOptions) {
+    this.#target = target;
+    this.#table = table;
+    this.#options = options;
+    this.#lanes = Array.from({ length: options.most }, () => ({
+      connection: undefined,
+      socket: undefined,
+      isReady: false,
+      calls: 0,
+    }));
+  }
+
+  get requests(): number {
+    return this.#requests;
+  }
+
+  async ask<R>(statement: Statement, values: readonly unknown[], signal: AbortSignal): Promise<readonly R[]> {
+    const lane = this.#lanes.reduce((best, other) => (isBetter(other, best) ? other : best));
+    const giveUp = (): void => this.#giveUp(lane, signal.reason);
+    signal.addEventListener('abort', giveUp, { once: true });
+    lane.calls += 1;
+    try {
+      const client = await this.#connect(lane);
+      this.#requests += 1;
+      const { rows } = await client.query({ ...statement, values: [...values] });
+      return rows as R[];
+    } finally {
+      lane.calls -= 1;
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#lanes.map(leave));
+  }
+
+  #connect(lane: Lane): Promise<Client> {
+    if (this.#isClosed)
+      throw new CasPaxosError('CLOSED', `The connection to ${this.#target.place} is closed.`);
+    if (lane.connection !== undefined) return lane.connection;
+    if (performance.now() - this.#failedAt < RECONNECT_AFTER_MS) throw this.#failure;
+    const connection = this.#open(lane).catch((error: unknown) => {
+      if (lane.connection === connection) this.#failed(lane, error);
+      throw error;
+    });
+    lane.connection = connection;
+    return connection;
+  }
+
+  async #open(lane: Lane): Promise<Client> {
+    const socket = new Socket();
+    lane.socket = socket;
+    const { Client: NewClient } = (await loadPeer('postgres', 'pg', () => import('pg'))).default;
+    // Given up meanwhile: nobody would close what is opened now.
+    if (lane.socket !== socket) throw new Error('the connection was given up');
+    const client = new NewClient(this.#config(socket));
+    const broken = (): void => {
+      socket.destroy();
+      // Before it is ready, whoever makes it hears of it.
+      if (lane.socket === socket && lane.isReady) drop(lane);
+    };
+    client.on('error', broken);
+    client.on('end', broken);
+    await client.connect();
+    await this.#lookAround(client);
+    lane.isReady = lane.socket === socket;
+    return client;
+  }
+
+  #config(socket: Socket): ClientConfig {
+    const { hosts, path, user, password, tls } = this.#target;
+    const { host, port } = hosts[0]!;
+    const { ca } = this.#options;
+    return {
+      host,
+      port,
+      database: path[0]!,
+      ...(user !== undefined && { user }),
+      ...(password !== undefined && { password }),
+      // As a name of its own in the server's list of connections.
+      application_name: 'baton',
+      // Said either way: else the client would look for it in the environment.
+      ssl: tls === undefined ? false : { host, ...(ca && { ca }), ...tls, rejectUnauthorized: true },
+      keepAlive: true,
+      stream: () => socket,
+    };
+  }
+
+  /** Refuses a server that would lose what it answered, and tells it how long statements may take. */
+  async #lookAround(client: Client): Promise<void> {
+    const values = [this.#table.name, String(this.#options.timeoutMs)];
+    this.#requests += 1;
+    const { rows } = await client.query<Circumstances>(LOOK_AROUND, values);
+    const complaint = complaintAbout(rows[0]!, this.#table);
+    if (complaint === undefined) return;
+    throw new CasPaxosError('STORE_FAILED', `Acceptor ${this.#target.place} ${complaint}.`);
+  }
+
+  #failed(lane: Lane, error: unknown): void {
+    drop(lane);
+    this.#failure = error;
+    this.#failedAt = performance.now();
+  }
+
+  /** The call on this lane is out of time. Connections that nobody uses may be as dead as this one. */
+  #giveUp(late: Lane, reason: unknown): void {
+    if (!late.isReady) this.#failed(late, reason);
+    for (const lane of this.#lanes) if (lane === late || lane.calls === 0) drop(lane);
+  }
+}
+
+function complaintAbout(found: Circumstances, table: PostgresTable): string | undefined {
+  if (found.release < OLDEST_RELEASE) return 'is older than PostgreSQL 12; use a newer one';
+  if (found.standby) return 'is a standby, which may lag behind; name the primary server';
+  if (found.fsync !== 'on')
+    return 'would lose what it answered with the power (fsync is off); set fsync = on in its configuration';
+  if (found.pages !== 'on')
+    return 'may tear its pages in a crash (full_page_writes is off); set full_page_writes = on in its configuration';
+  if (found.encoding !== 'UTF8')
+    return `has a database with the encoding ${found.encoding}, which cannot hold every text; use one with UTF8`;
+  if (found.kind === null) return undefined;
+  if (found.kind !== 'r' && found.kind !== 'p')
+    return `has something else than a table under the name ${table.name}`;
+  if (found.persistence !== 'p')
+    return `empties its table in a crash; run: ALTER TABLE ${table.name} SET LOGGED`;
+  if (found.filtered === true)
+    return `hides rows of its table from this user; run: ALTER TABLE ${table.name} DISABLE ROW LEVEL SECURITY`;
+  return undefined;
+}
+
+/** Fewer calls; among idle ones, a connection that is there. */
+function isBetter(lane: Lane, than: Lane): boolean {
+  if (lane.calls !== than.calls) return lane.calls < than.calls;
+  return lane.connection !== undefined && than.connection === undefined;
+}
+
+function drop(lane: Lane): void {
+  lane.socket?.destroy();
+  lane.socket = undefined;
+  lane.connection = undefined;
+  lane.isReady = false;
+}
+
+/** Says goodbye, so that the server does not take it for a failure; but not to a server that does not listen. */
+async function leave(lane: Lane): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const enough = new Promise((resolve) => {
+    timer = setTimeout(resolve, GOODBYE_MS);
+  });
+  const goodbye = lane.connection?.then((client) => client.end()).catch(() => {});
+  if (goodbye !== undefined) await Promise.race([goodbye, enough]);
+  clearTimeout(timer);
+  drop(lane);
+}

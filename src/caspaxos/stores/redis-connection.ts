@@ -1,0 +1,185 @@
+/**
+ * One connection to a Redis server, from the moment it is made and found safe until it breaks. It is never mended: commands
+ * that are under way when it breaks fail, because nobody knows whether they ran, and whoever wants more makes another.
+ * The client's own reconnecting, its queue for offline times and its time limits are off (rule 7).
+ */
+import { isIP } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
+import type * as redis from 'redis';
+import { CasPaxosError } from '../errors.ts';
+import { loadPeer } from './peer.ts';
+import { kindOf, refusal, refusalOfGreeting } from './redis-refusals.ts';
+import { hazardOf, readInfo, readSettings, SETTINGS } from './redis-safety.ts';
+import type { RedisScript } from './redis-scripts.ts';
+import type { StoreHost } from './store-url.ts';
+import { withTimeLimit } from './time-limit.ts';
+
+export interface RedisTarget {
+  /** Without credentials, for errors. */
+  readonly url: string;
+  readonly host: StoreHost;
+  readonly database: number;
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  readonly tls: ConnectionOptions | undefined;
+  readonly timeoutMs: number;
+  /** Whether the server has to show that it keeps what it answers. */
+  readonly isChecked: boolean;
+}
+
+/** What of the client is used; its own type has every command of Redis in it. */
+interface Client {
+  connect(): Promise<unknown>;
+  sendCommand(command: readonly string[]): Promise<unknown>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  destroy(): void;
+}
+
+type Package = Pick<typeof redis, 'createClient' | 'ErrorReply'>;
+
+export class RedisConnection {
+  readonly #url: string;
+  readonly #client: Client;
+  readonly #ErrorReply: Package['ErrorReply'];
+  #end: CasPaxosError | undefined;
+  #requests = 0;
+
+  private constructor(url: string, client: Client, { ErrorReply }: Package) {
+    this.#url = url;
+    this.#client = client;
+    this.#ErrorReply = ErrorReply;
+    client.on('error', (error) => this.end(unreachable(url, error)));
+  }
+
+  static async open(target: RedisTarget): Promise<RedisConnection> {
+    const { url, timeoutMs } = target;
+    const peer: Package = await loadPeer('redis', 'redis', () => import('redis'));
+    const connection = new RedisConnection(url, clientFor(target, peer), peer);
+    try {
+      await withTimeLimit(url, timeoutMs, () => connection.#begin(target));
+    } catch (error) {
+      connection.end(error as CasPaxosError);
+      throw error;
+    }
+    return connection;
+  }
+
+  get isOver(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** How many commands were sent. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Runs a script. A server that does not know it says so instead of running it, and is given the text. */
+  async run({ text, sha }: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...args];
+    try {
+      return await this.#ask(['EVALSHA', sha, ...rest]);
+    } catch (error) {
+      if (!this.#isReply(error, 'NOSCRIPT')) throw this.#failure(error);
+    }
+    try {
+      return await this.#ask(['EVAL', text, ...rest]);
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  /** Every command under way fails with `error`. */
+  end(error: CasPaxosError): void {
+    if (this.#end !== undefined) return;
+    this.#end = error;
+    this.#client.destroy();
+  }
+
+  async #begin({ url, isChecked, database }: RedisTarget): Promise<void> {
+    const connected = this.#client.connect();
+    // The client cannot end a connection that it is still making: it has to be told again when it has made it.
+    const again = (): void => void (this.#end !== undefined && this.#client.destroy());
+    connected.then(again, again);
+    try {
+      await connected;
+    } catch (error) {
+      if (error instanceof this.#ErrorReply) throw refusalOfGreeting(url, error.message, database);
+      throw this.#failure(error);
+    }
+    if (isChecked) await this.#check();
+  }
+
+  async #check(): Promise<void> {
+    const told = this.#ask(['INFO']);
+    const settings = Promise.all(SETTINGS.map((pattern) => this.#ask(['CONFIG', 'GET', pattern])));
+    settings.catch(() => {});
+    const info = await told.catch((error: unknown) => this.#untold(error, 'INFO'));
+    const set = await settings.catch((error: unknown) => this.#untold(error, 'CONFIG GET'));
+    const hazard = hazardOf(readInfo(info), readSettings(set));
+    if (hazard !== undefined) throw new CasPaxosError(hazard.code, `Acceptor ${this.#url} ${hazard.what}.`);
+  }
+
+  /** The server does not say how safe it is: somebody has to know. */
+  #untold(error: unknown, command: string): never {
+    const isForbidden = this.#isReply(error, 'NOPERM');
+    if (!isForbidden && !this.#isReply(error, 'ERR')) throw this.#failure(error);
+    const message =
+      `Acceptor ${this.#url} does not tell whether it keeps what it answers: allow the command ${command}, or add ` +
+      `durability=unchecked to the URL if you know that it syncs before it answers and evicts nothing.`;
+    throw new CasPaxosError(isForbidden ? 'UNAUTHORIZED' : 'STORE_FAILED', message);
+  }
+
+  async #ask(command: readonly string[]): Promise<unknown> {
+    if (this.#end !== undefined) throw this.#end;
+    this.#requests += 1;
+    return this.#client.sendCommand(command);
+  }
+
+  #isReply(error: unknown, word: string): boolean {
+    return error instanceof this.#ErrorReply && kindOf(error.message) === word;
+  }
+
+  #failure(error: unknown): CasPaxosError {
+    if (!(error instanceof this.#ErrorReply)) return this.#end ?? unreachable(this.#url, error);
+    const refused = refusal(this.#url, error.message);
+    // Whoever is a replica now has to be found out about before anything else is asked.
+    if (this.#isReply(error, 'READONLY')) this.end(refused);
+    return refused;
+  }
+}
+
+const COMMON = {
+  RESP: 2,
+  disableOfflineQueue: true,
+  disableClientInfo: true,
+  maintNotifications: 'disabled',
+  commandOptions: { timeout: 0 },
+} as const;
+
+/** The client makes a class for its options, which takes some ten milliseconds: one is made, never used, and copied. */
+let pattern: ReturnType<typeof redis.createClient<{}, {}, {}, 2>> | undefined;
+
+function clientFor(target: RedisTarget, { createClient }: Package): Client {
+  const { host, database, user, password, tls, timeoutMs } = target;
+  pattern ??= createClient<{}, {}, {}, 2>(COMMON);
+  // A connection that is still being made ends by the client's own limit, which comes after ours.
+  const socket = { ...host, connectTimeout: 2 * timeoutMs, reconnectStrategy: false as const };
+  const named = isIP(host.host) === 0 ? { servername: host.host } : {};
+  const credentials = {
+    ...(user !== undefined && { username: user }),
+    ...(password !== undefined && { password }),
+  };
+  return pattern.duplicate({
+    socket: tls === undefined ? socket : { ...socket, ...named, ...tls, tls: true as const },
+    database,
+    ...credentials,
+  });
+}
+
+function unreachable(url: string, error: unknown): CasPaxosError {
+  if (error instanceof CasPaxosError) return error;
+  // What is tried at several addresses fails with several errors, and a code instead of a message.
+  const { message, code } = error as { message?: string; code?: string };
+  const reason = message || code || String(error);
+  return new CasPaxosError('UNREACHABLE', `Acceptor ${url} cannot be reached: ${reason}.`, { cause: error });
+}

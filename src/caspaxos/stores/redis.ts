@@ -1,0 +1,178 @@
+/**
+ * `redis://USER:PASSWORD@HOST:6379/DATABASE?prefix=NAME`: a Redis server that writes everything to disk before it answers.
+ * A batch is one script (`redis-scripts.ts`), so it is one request and one sync, and nobody gets in between.
+ *
+ * What an acceptor needs of Redis, and what is looked at when the connection is made (`redis-safety.ts`): `appendonly yes`,
+ * `appendfsync always`, no eviction of these keys, and a master. With these settings Redis sends the answers of one turn
+ * of its event loop after the sync of that turn. So even a read never shows what a crash could take back. A service that does
+ * not allow CONFIG GET is refused until its user vouches for it with `durability=unchecked`. Nothing is looked at then;
+ * most managed services lose the last writes when they fail over, and do not belong here.
+ *
+ * Copies are the trap. Redis replicates after it has answered. When Sentinel, a Redis Cluster or a service promotes a replica,
+ * the writes that had not reached it are gone, and nothing says so: the new master has the same identity document.
+ * Rule 8 notices a register that went back, but only in a process that had seen it further on. So give each acceptor a server
+ * of its own that comes back with its own disk, and let the other acceptors bear its outage: that is what they are for. A URL
+ * that names a server, and not whoever is master now, is all it takes.
+ */
+import type { ConnectionOptions } from 'node:tls';
+import { asCasPaxosError, CasPaxosError } from '../errors.ts';
+import { chunksOf } from './in-parallel.ts';
+import { RedisConnection } from './redis-connection.ts';
+import { keysOf, LIST, READ, type RedisScript, WRITE } from './redis-scripts.ts';
+import type { AcceptorStore, ConditionalWrite, StoredDocument, StoreOptions, WriteResult } from './store.ts';
+import { StoreUrl, type StoreUrlForm } from './store-url.ts';
+import { withTimeLimit } from './time-limit.ts';
+import { drawVersion } from './versions.ts';
+
+export const REDIS_FORM: StoreUrlForm = {
+  scheme: 'redis',
+  form: 'redis://USER:PASSWORD@HOST:6379/DATABASE?prefix=NAME',
+  defaultPort: 6379,
+  options: ['prefix', 'durability'],
+};
+
+const DEFAULT_PREFIX = 'baton';
+/** Documents in one script. Lua takes at most 8,000 arguments in one call. */
+const MOST_DOCUMENTS = 4000;
+/** After a failed connection, calls fail at once for this long instead of each trying again. */
+const RECONNECT_AFTER_MS = 100;
+
+export class RedisStore implements AcceptorStore {
+  readonly url: string;
+  /** Redis works on one script at a time; the next batch is on its way meanwhile. */
+  readonly concurrency = 2;
+  readonly #url: StoreUrl;
+  readonly #options: StoreOptions;
+  readonly #keys: readonly string[];
+  readonly #database: number;
+  #connecting: Promise<RedisConnection> | undefined;
+  #connection: RedisConnection | undefined;
+  #failure: CasPaxosError | undefined;
+  #failedAt = -Infinity;
+  #earlierRequests = 0;
+  #isClosed = false;
+
+  constructor(url: string, options: StoreOptions) {
+    this.#url = new StoreUrl(url, REDIS_FORM);
+    this.url = this.#url.place;
+    this.#options = options;
+    this.#database = databaseOf(this.#url);
+    this.#keys = keysOf(prefixOf(this.#url));
+    if (![undefined, 'unchecked'].includes(this.#url.option('durability')))
+      throw invalid('durability is unchecked, or not there');
+  }
+
+  get requests(): number {
+    return this.#earlierRequests + (this.#connection?.requests ?? 0);
+  }
+
+  async read(keys: readonly string[]): Promise<readonly (StoredDocument | undefined)[]> {
+    const documents: (StoredDocument | undefined)[] = [];
+    for (const some of chunksOf(keys, MOST_DOCUMENTS)) {
+      const [texts, versions] = (await this.#run(READ, some)) as [(string | null)[], (string | null)[]];
+      for (const [at, text] of texts.entries()) {
+        const version = versions[at] ?? null;
+        documents.push(text === null || version === null ? undefined : { text, version });
+      }
+    }
+    return documents;
+  }
+
+  async write(writes: readonly ConditionalWrite[]): Promise<readonly WriteResult[]> {
+    const results: WriteResult[] = [];
+    for (const some of chunksOf(writes, MOST_DOCUMENTS)) {
+      const versions = some.map(() => drawVersion());
+      const args = some.flatMap(({ key, text, expected }, at) => [
+        key,
+        text,
+        expected === undefined ? '' : String(expected),
+        versions[at]!,
+      ]);
+      const written = (await this.#run(WRITE, args)) as number[];
+      for (const [at, isWritten] of written.entries())
+        results.push(
+          isWritten === 1 ? { result: 'written', version: versions[at]! } : { result: 'conflict' },
+        );
+    }
+    return results;
+  }
+
+  async list(after: string, limit: number): Promise<readonly string[]> {
+    return (await this.#run(LIST, [after === '' ? '-' : `(${after}`, String(limit)])) as string[];
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const connection = this.#connection ?? (await this.#connecting?.catch(() => undefined));
+    connection?.end(this.#closed());
+  }
+
+  #run(script: RedisScript, args: readonly string[]): Promise<unknown> {
+    return withTimeLimit(this.url, this.#options.timeoutMs, async (signal) => {
+      const connection = await this.#connect();
+      // Whoever asked has been told that it was late: nothing must happen after that.
+      signal.throwIfAborted();
+      signal.addEventListener('abort', () => connection.end(signal.reason as CasPaxosError));
+      return connection.run(script, this.#keys, args);
+    });
+  }
+
+  async #connect(): Promise<RedisConnection> {
+    if (this.#isClosed) throw this.#closed();
+    if (this.#connection?.isOver === false) return this.#connection;
+    if (performance.now() - this.#failedAt < RECONNECT_AFTER_MS) throw this.#failure!;
+    this.#connecting ??= this.#open().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #open(): Promise<RedisConnection> {
+    const { timeoutMs } = this.#options;
+    try {
+      const connection = await RedisConnection.open({
+        url: this.url,
+        host: this.#url.hosts[0]!,
+        database: this.#database,
+        user: this.#url.user,
+        password: this.#url.password ?? process.env['REDIS_PASSWORD'],
+        tls: this.#tls(),
+        timeoutMs,
+        isChecked: this.#url.option('durability') === undefined,
+      });
+      this.#earlierRequests = this.requests;
+      this.#connection = connection;
+      return connection;
+    } catch (error) {
+      this.#failure = asCasPaxosError(error, 'STORE_FAILED', `Acceptor ${this.url}`);
+      this.#failedAt = performance.now();
+      throw this.#failure;
+    }
+  }
+
+  #tls(): ConnectionOptions | undefined {
+    const tls = this.#url.tls;
+    const { ca } = this.#options;
+    return tls && { ...(ca !== undefined && { ca }), ...tls };
+  }
+
+  #closed(): CasPaxosError {
+    return new CasPaxosError('CLOSED', `The connection to ${this.url} is closed.`);
+  }
+}
+
+function databaseOf(url: StoreUrl): number {
+  const [database = '0', ...more] = url.path;
+  if (more.length > 0 || !/^\d{1,5}$/.test(database)) throw invalid('the path is the number of a database');
+  return Number(database);
+}
+
+function prefixOf(url: StoreUrl): string {
+  const prefix = url.option('prefix') ?? DEFAULT_PREFIX;
+  if (/[{}]/.test(prefix)) throw invalid('the prefix has no braces');
+  return prefix;
+}
+
+function invalid(what: string): CasPaxosError {
+  return new CasPaxosError('URL_INVALID', `In a redis URL, ${what}; it has the form ${REDIS_FORM.form}.`);
+}
