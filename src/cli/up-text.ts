@@ -70,9 +70,8 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
   ];
   const sets = containers.reduce((sum, { partitionSets }) => sum + partitionSets, 0);
   const named = typeof profile === 'string' ? `, profile ${profile}` : '';
-  const [first, last] = [acceptors[0]!, acceptors.at(-1)!];
   const facts = [
-    ['acceptors', `${first.name} .. ${last.name}: ${first.url} .. ${last.url}`],
+    ...acceptorFacts(acceptors),
     ...(dns
       ? [['dns', `dig @${dns.listen.host} -p ${dns.listen.port} TXT ${account.name}.${dns.zone}`]]
       : []),
@@ -92,6 +91,17 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
     'Ctrl-C stops everything; the data stays.',
     '',
   ].join('\n');
+}
+
+/** Services have ports in a row, and need one line; stores are all over the place. */
+function acceptorFacts(acceptors: ClusterConfig['acceptors']): string[][] {
+  const services = acceptors.filter(({ store }) => store === undefined);
+  const [first, last] = [services[0], services.at(-1)];
+  const stores = acceptors.filter(({ store }) => store !== undefined);
+  return [
+    ...(first && last ? [['acceptors', `${first.name} .. ${last.name}: ${first.url} .. ${last.url}`]] : []),
+    ...stores.map(({ name, url }, at) => [at === 0 ? 'stores' : '', `${name}: ${url}`]),
+  ];
 }
 
 function tryNext(directory: string, region: string): string[] {

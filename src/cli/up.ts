@@ -18,6 +18,7 @@ interface UpFlags {
   readonly regions?: string;
   readonly nodesPerRegion?: string;
   readonly acceptors?: string;
+  readonly store?: readonly string[];
   readonly partitionSets?: string;
   readonly profile?: string;
   readonly consistency?: string;
@@ -43,7 +44,12 @@ export function upCommand(): Command {
       'how many, or their names in order of priority: west,east,north (default: 3)',
     )
     .option('--nodes-per-region <n>', 'processes that share the partition-sets of a region (default: 1)')
-    .option('--acceptors <n>', 'acceptor services (default: 5)')
+    .option('--acceptors <n>', 'acceptor services (default: as many as make 5 with the stores)')
+    .option(
+      '--store <url>',
+      'a store that is an acceptor too, such as postgres://me@127.0.0.1/baton; may be given several times; a password in it goes into a file of the data directory that only you can read',
+      (url: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), url],
+    )
     .option('--partition-sets <n>', 'partition-sets of the container "items" (default: 16)')
     .option(
       '--profile <name>',
@@ -72,6 +78,7 @@ A directory keeps its cluster: the next run finds the data, and refuses options 
 Examples:
   baton up
   baton up --regions 5 --partition-sets 64 --data ./five
+  baton up --store postgres://me@127.0.0.1/baton --store redis://127.0.0.1
   baton chaos kill west
 `,
     )
@@ -112,7 +119,8 @@ function optionsOf(flags: UpFlags): LocalClusterOptions {
   const options = {
     regions: flags.regions === undefined ? undefined : regionsIn(flags.regions),
     nodesPerRegion: count(flags.nodesPerRegion, '--nodes-per-region'),
-    acceptors: count(flags.acceptors, '--acceptors'),
+    acceptors: flags.acceptors === '0' ? 0 : count(flags.acceptors, '--acceptors'),
+    stores: flags.store,
     partitionSets: count(flags.partitionSets, '--partition-sets'),
     profile: flags.profile === undefined ? undefined : profileIn(flags.profile),
     consistency: flags.consistency === undefined ? undefined : levelIn(flags.consistency),

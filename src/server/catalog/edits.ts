@@ -25,7 +25,7 @@ export type Edited = { readonly catalog: Catalog } | { readonly refusal: Refusal
 
 export const MAX_DATABASES = 500;
 export const MAX_CONTAINERS = 500;
-export const MAX_ACCOUNT_PARTITION_SETS = 4096;
+export const MAX_ACCOUNT_PARTITION_SETS = 10_000;
 const LONGEST_ID = 255;
 const LONGEST_TTL = 2 ** 31 - 1;
 const LEAST_THROUGHPUT = 400;

@@ -4,7 +4,15 @@ import type { Address } from '../../transport/index.ts';
 import { type Draft, Once, type Steps } from './draft.ts';
 import { DEFAULT_PARTITION_SETS, KEY_NAMES, TOKEN_NAMES } from './schema.ts';
 import { quoted } from './problems.ts';
-import { formatAddress, isLoopback, isWildcard, LONGEST_NAME, readAcceptorUrl } from './values.ts';
+import { checkStore, type StorePart, warnOfSharedFate } from './store-checks.ts';
+import {
+  type AcceptorUrl,
+  formatAddress,
+  isLoopback,
+  isWildcard,
+  LONGEST_NAME,
+  readAcceptorUrl,
+} from './values.ts';
 
 export function checkDraft(draft: Draft): void {
   checkNames(draft);
@@ -16,8 +24,9 @@ export function checkDraft(draft: Draft): void {
   checkAccount(draft);
   checkProfile(draft);
   checkContainers(draft);
-  checkSecrets(draft, 'tokens', TOKEN_NAMES, 'token');
-  checkSecrets(draft, 'keys', KEY_NAMES, 'key');
+  for (const name of TOKEN_NAMES) checkSecret(draft, ['tokens', name], 'token');
+  for (const name of KEY_NAMES) checkSecret(draft, ['keys', name], 'key');
+  for (const acceptor of draft.items('acceptors')) checkSecret(draft, [...acceptor, 'password'], 'password');
   if (draft.has('tokens', 'viewer') && !draft.has('tokens', 'operator') && !draft.has('tls'))
     draft.warn(
       ['tokens', 'viewer'],
@@ -92,6 +101,7 @@ function checkGateways(draft: Draft): void {
 function checkAcceptors(draft: Draft): void {
   const acceptors = draft.items('acceptors');
   const urls = new Once(draft, 'URL');
+  const stores: StorePart[] = [];
   for (const acceptor of acceptors) {
     const text = draft.text(...acceptor, 'url');
     const read = text === undefined ? undefined : readAcceptorUrl(text);
@@ -103,25 +113,24 @@ function checkAcceptors(draft: Draft): void {
       );
     if (read === undefined || 'wrong' in read) continue;
     const url = [...acceptor, 'url'];
-    if (read.value.kind !== 'service') {
-      urls.see(`${read.value.kind}:${read.value.rest}`, url);
-      if (served)
-        draft.complain(
-          [...acceptor, 'data'],
-          'Only an acceptor with an http or https URL is a process with data.',
-        );
-      if (read.value.kind === 'memory')
-        draft.warn(url, 'Only one process sees this acceptor, and it forgets everything with it.');
-      continue;
+    urls.see(markOf(read.value), url);
+    if (read.value.kind === 'service') {
+      checkService(draft, acceptor, read.value);
+    } else if (served) {
+      const sentence = 'Only an acceptor with an http or https URL is a process with data.';
+      draft.complain([...acceptor, 'data'], sentence);
     }
-    const { secure, address } = read.value;
-    urls.see(placeOf(address), url);
-    if (isWildcard(address.host)) draft.complain(url, 'Nobody can dial an address that means all addresses.');
-    if (served && secure && !draft.has('tls'))
-      draft.complain(url, 'An acceptor with an https URL needs `tls`.');
-    if (!served && !secure && !isLoopback(address.host))
-      draft.warn(url, 'What goes to this acceptor, the token too, can be read on the way; use https.');
+    if (read.value.kind === 'memory')
+      draft.warn(url, 'Only one process sees this acceptor, and it forgets everything with it.');
+    if (read.value.kind === 'store') {
+      checkStore(draft, acceptor, read.value);
+      stores.push(read.value);
+    } else if (draft.has(...acceptor, 'password')) {
+      const way = read.value.kind === 'service' ? '; the token of acceptors is `tokens.acceptor`' : '';
+      draft.complain([...acceptor, 'password'], `Only a store has a password${way}.`);
+    }
   }
+  warnOfSharedFate(draft, stores, acceptors.length);
   const { length } = acceptors;
   if (length > 0 && length % 2 === 0)
     draft.warn(
@@ -130,6 +139,25 @@ function checkAcceptors(draft: Draft): void {
     );
   if (length === 1)
     draft.warn(['acceptors'], 'With one acceptor there is no failover while it is away; use three or five.');
+}
+
+function markOf(url: AcceptorUrl): string {
+  if (url.kind === 'store') return url.store.place;
+  return url.kind === 'service' ? placeOf(url.address) : `${url.kind}:${url.rest}`;
+}
+
+function checkService(
+  draft: Draft,
+  acceptor: Steps,
+  { secure, address }: AcceptorUrl & { readonly kind: 'service' },
+): void {
+  const url = [...acceptor, 'url'];
+  const served = draft.has(...acceptor, 'data');
+  if (isWildcard(address.host)) draft.complain(url, 'Nobody can dial an address that means all addresses.');
+  if (served && secure && !draft.has('tls'))
+    draft.complain(url, 'An acceptor with an https URL needs `tls`.');
+  if (!served && !secure && !isLoopback(address.host))
+    draft.warn(url, 'What goes to this acceptor, the token too, can be read on the way; use https.');
 }
 
 interface ListenerPart {
@@ -272,14 +300,11 @@ function checkContainers(draft: Draft): void {
   }
 }
 
-function checkSecrets(draft: Draft, part: string, names: readonly string[], what: string): void {
-  for (const name of names) {
-    const steps = [part, name];
-    if (!draft.has(...steps) || draft.text(...steps) !== undefined || draft.number(...steps) !== undefined)
-      continue;
-    const ways = ['file', 'env'].filter((way) => draft.has(...steps, way));
-    if (ways.length !== 1) draft.complain(steps, `Write the ${what} as {file: PATH} or as {env: NAME}.`);
-  }
+function checkSecret(draft: Draft, steps: Steps, what: string): void {
+  if (!draft.has(...steps) || draft.text(...steps) !== undefined || draft.number(...steps) !== undefined)
+    return;
+  const ways = ['file', 'env'].filter((way) => draft.has(...steps, way));
+  if (ways.length !== 1) draft.complain(steps, `Write the ${what} as {file: PATH} or as {env: NAME}.`);
 }
 
 /** How many digits the number in the name of a partition-set has. */

@@ -2,6 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { type Consistency, PROFILES, type Timings } from '../../failover/core/index.ts';
 import type { TrimPolicy } from '../../engine/index.ts';
+import { withLocalFiles } from '../../caspaxos/index.ts';
 import type { Address } from '../../transport/index.ts';
 import type { Position, Problem } from './problems.ts';
 import {
@@ -31,9 +32,18 @@ export interface RegionConfig {
 
 export interface AcceptorConfig {
   readonly name: string;
+  /** As people and the members of a set know it: never with a user, nor with files of this machine. */
   readonly url: string;
   /** For one that `baton acceptor` starts. */
   readonly serve?: { readonly listen: Address; readonly data: string; readonly secure: boolean };
+  readonly store?: StoreConfig;
+}
+
+/** How a store on somebody's server is opened. */
+export interface StoreConfig {
+  /** All but the password. */
+  readonly url: string;
+  readonly password?: TokenSource;
 }
 
 export interface GatewayConfig {
@@ -139,7 +149,9 @@ export function buildConfig(file: ClusterFile, { path, warnings, positionOf }: B
       name,
       nodes: nodes.map((node) => buildNode(node, at)),
     })),
-    acceptors: file.acceptors.map((acceptor) => buildAcceptor(acceptor, at)),
+    acceptors: file.acceptors.map((acceptor, index) =>
+      buildAcceptor(acceptor, at, positionOf(['acceptors', index, 'password'])),
+    ),
     containers: containers.map(({ name, partitionKey = '/id', partitionSets = DEFAULT_PARTITION_SETS }) => ({
       name,
       partitionKey: typeof partitionKey === 'string' ? [partitionKey] : partitionKey,
@@ -170,11 +182,17 @@ function buildNode(
 }
 
 function buildAcceptor(
-  { name, url, data, listen }: ClusterFile['acceptors'][number],
+  { name, url, password, data, listen }: ClusterFile['acceptors'][number],
   at: (path: string) => string,
+  position: Position,
 ): AcceptorConfig {
   const read = readAcceptorUrl(url);
   if ('wrong' in read) throw new TypeError(read.wrong);
+  if (read.value.kind === 'store') {
+    const source = password === undefined ? undefined : sourceOf(password, at, position);
+    const store = { url: withLocalFiles(url, at), ...(source && { password: source }) };
+    return { name, url: read.value.store.place, store };
+  }
   if (read.value.kind !== 'service') {
     const { kind, rest } = read.value;
     return { name, url: `${kind}:${kind === 'lmdb' ? at(rest) : rest}` };
@@ -215,12 +233,20 @@ function sourcesOf<Name extends string>(
   const sources: Partial<Record<Name, TokenSource>> = {};
   for (const name of names) {
     const given = written[name];
-    const position = { at: positionOf(name) };
-    if (typeof given === 'string') sources[name] = { ...position, kind: 'text', secret: new Secret(given) };
-    else if (given?.file !== undefined) sources[name] = { ...position, kind: 'file', file: at(given.file) };
-    else if (given?.env !== undefined) sources[name] = { ...position, kind: 'env', env: given.env };
+    const source = given === undefined ? undefined : sourceOf(given, at, positionOf(name));
+    if (source !== undefined) sources[name] = source;
   }
   return sources;
+}
+
+function sourceOf(
+  written: Written,
+  at: (path: string) => string,
+  position: Position,
+): TokenSource | undefined {
+  if (typeof written === 'string') return { at: position, kind: 'text', secret: new Secret(written) };
+  if (written.file !== undefined) return { at: position, kind: 'file', file: at(written.file) };
+  return written.env === undefined ? undefined : { at: position, kind: 'env', env: written.env };
 }
 
 function addressIn(text: string): Address {

@@ -1,5 +1,6 @@
 /** A configuration as a file for people: in the order of the documentation, with what each part means. Read back, it is the same. */
 import { dirname, isAbsolute, relative } from 'node:path';
+import { withLocalFiles } from '../../caspaxos/index.ts';
 import type { Address } from '../../transport/index.ts';
 import type { AcceptorConfig, ClusterConfig, GatewayConfig, NodeConfig } from './cluster-config.ts';
 import { fieldAt, KEY_NAMES, TOKEN_NAMES } from './schema.ts';
@@ -30,7 +31,7 @@ export function formatClusterFile(
     part('regions', config.regions.map((region) => regionText(region, at)).join('')),
     part(
       'acceptors',
-      config.acceptors.map((acceptor) => `\n  - ${flow(acceptorPairs(acceptor, at))}`).join(''),
+      config.acceptors.map((acceptor) => `\n  - ${flow(acceptorPairs(acceptor, at, withSecrets))}`).join(''),
     ),
     part(
       'containers',
@@ -108,11 +109,17 @@ function gatewayPairs({ name, region, listen, address: reached, http }: GatewayC
   ];
 }
 
-function acceptorPairs({ name, url, serve }: AcceptorConfig, at: (path: string) => string): Pairs {
+function acceptorPairs(
+  { name, url, serve, store }: AcceptorConfig,
+  at: (path: string) => string,
+  withSecrets: boolean,
+): Pairs {
   const path = /^lmdb:(.*)$/s.exec(url)?.[1];
+  const local = path === undefined ? url : `lmdb:${at(path)}`;
   return [
     ['name', scalar(name)],
-    ['url', scalar(path === undefined ? url : `lmdb:${at(path)}`)],
+    ['url', scalar(store === undefined ? local : withLocalFiles(store.url, at))],
+    ['password', secretText(store?.password, at, withSecrets)],
     ['listen', serve && listenText(url, serve.listen)],
     ['data', serve && scalar(at(serve.data))],
   ];

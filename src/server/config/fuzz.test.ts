@@ -33,7 +33,7 @@ function takenOrRefused(contents: string | Uint8Array): ClusterConfig | undefine
 }
 
 const KEYS =
-  'cluster account profile regions nodes name listen acceptors url data tokens node file env keys primary gateways region tls dns zone limits log containers partitionKey staleness leaseMs __proto__ hasOwnProperty'.split(
+  'cluster account profile regions nodes name listen acceptors url password data tokens node file env keys primary gateways region tls dns zone limits log containers partitionKey staleness leaseMs __proto__ hasOwnProperty'.split(
     ' ',
   );
 const MARKS = [
@@ -97,6 +97,8 @@ const goodFile = fc
     sets: some(fc.integer({ min: 1, max: 200 })),
     data: some(path),
     lmdb: path,
+    storePassword: some(secret),
+    storeOptions: fc.constantFrom('', '?tls=off', '?tls=on&ca=./ca%20of%26all.pem', '?ca=/etc/ca.pem'),
     tokens: fc.record({
       node: some(secret),
       client: some(secret),
@@ -143,6 +145,11 @@ const goodFile = fc
       acceptors: [
         { name: names[10], url: `https://${host}:4900`, data: './acceptor' },
         { name: names[11], url: `lmdb:${parts.lmdb}` },
+        {
+          name: 'store',
+          url: `postgres://me%40x@${host}/baton${parts.storeOptions}`,
+          password: parts.storePassword,
+        },
       ],
       containers: [{ name: 'items', partitionKey: parts.key, partitionSets: parts.sets }, { name: names[8] }],
       ...(parts.doors.length > 0 && {
@@ -186,6 +193,7 @@ describe('a configuration', () => {
     fc.assert(
       fc.property(goodFile, (file) => {
         const config = parse(stringify({ ...file, tokens: { node: SECRET, acceptor: { env: 'X' } } }));
+        expect(JSON.stringify(config)).not.toContain(SECRET);
         expect(formatClusterFile(config)).not.toContain(SECRET);
         expect(formatClusterFile(config, { withSecrets: true })).toContain(SECRET);
       }),
@@ -231,6 +239,9 @@ describe('whatever is in a file, it is taken or refused in words:', () => {
           'http://x',
           '127.0.0.1:1',
           'https://:p@h',
+          'postgres://u:p@h/d',
+          'postgres://u:1/p@h',
+          'redis://h',
           '[::1]:9',
           'lmdb:',
         ),

@@ -1,4 +1,5 @@
 /** The one file that describes a cluster: reading it, and what follows from it. */
+export { acceptorUrls } from './acceptor-urls.ts';
 export {
   type AcceptorConfig,
   type AccountConfig,
@@ -9,6 +10,7 @@ export {
   type LogLevel,
   type NodeConfig,
   type RegionConfig,
+  type StoreConfig,
   timingsOf,
   type TlsFiles,
   trimPolicyOf,

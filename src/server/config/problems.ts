@@ -18,7 +18,7 @@ export interface Problem extends Position {
 export const CONFIG_ERRORS = {
   CONFIG_INVALID: 'The file does not describe a cluster.',
   CONFIG_UNREADABLE: 'The file cannot be read.',
-  CONFIG_SECRET: 'A token or a key that the file names by a file or by a variable is not there.',
+  CONFIG_SECRET: 'A token, a key or a password that the file names by a file or by a variable is not there.',
 } as const;
 
 export type ConfigErrorCode = keyof typeof CONFIG_ERRORS;

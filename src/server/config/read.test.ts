@@ -291,7 +291,7 @@ describe('a bad file is refused with line, field and a sentence:', () => {
     [
       'a bad URL',
       acceptorLine('{ name: a3, url: "127.0.0.1:4003" }'),
-      '23:22 acceptors[2].url: "127.0.0.1:4003" is not an acceptor URL, such as http://127.0.0.1:4001; the schemes are http, https, lmdb and memory.',
+      '23:22 acceptors[2].url: "127.0.0.1:4003" is not an acceptor URL, such as http://127.0.0.1:4001; the schemes are http, https, lmdb, memory, postgres, redis, etcd, azure-blob, dynamodb and cosmos.',
     ],
     [
       'a URL with a path',

@@ -37,6 +37,12 @@ export function diffForReload(before: ClusterConfig, after: ClusterConfig): Relo
   };
   for (const name of TOKEN_NAMES) compare(`tokens.${name}`, before.tokens[name], after.tokens[name]);
   for (const name of KEY_NAMES) compare(`keys.${name}`, before.keys[name], after.keys[name]);
+  for (const { name, store } of after.acceptors) {
+    const known = before.acceptors.find((acceptor) => acceptor.name === name);
+    const field = `acceptors.${name}.password`;
+    if (known !== undefined && !sameSource(known.store?.password, store?.password))
+      diff.restart.push({ field, sentence: `${field} changes; it needs a restart.` });
+  }
   return diff;
 }
 
@@ -82,7 +88,7 @@ function words(field: string, from: Value | undefined, to: Value | undefined): s
   return `${field} changes from ${from.text} to ${to.text}`;
 }
 
-/** Everything but tokens and keys, each with the path that people know it by. */
+/** Everything but tokens, keys and passwords, each with the path that people know it by. */
 function valuesOf(config: ClusterConfig): Map<string, Value> {
   const values = new Map<string, Value>();
   const put = (field: string, pattern: string, value: unknown): void => {
@@ -103,8 +109,8 @@ function valuesOf(config: ClusterConfig): Map<string, Value> {
     for (const [column, { name, ...fields }] of nodes.entries())
       putAll(`regions.${region}.nodes.${name}`, 'regions[].nodes[]', { column, ...fields });
   }
-  for (const { name, url, serve } of config.acceptors) {
-    put(`acceptors.${name}.url`, 'acceptors[].url', url);
+  for (const { name, url, serve, store } of config.acceptors) {
+    put(`acceptors.${name}.url`, 'acceptors[].url', store?.url ?? url);
     if (serve) putAll(`acceptors.${name}`, 'acceptors[]', { listen: serve.listen, data: serve.data });
   }
   for (const { name, ...fields } of config.gateways) putAll(`gateways.${name}`, 'gateways[]', fields);

@@ -18,7 +18,15 @@ import {
   wholeSeconds,
   YEAR_MS,
 } from './fields.ts';
-import { wrongKey, wrongKeyPath, wrongToken, wrongUrl, wrongVariable, wrongZone } from './values.ts';
+import {
+  wrongKey,
+  wrongKeyPath,
+  wrongPassword,
+  wrongToken,
+  wrongUrl,
+  wrongVariable,
+  wrongZone,
+} from './values.ts';
 
 export type { Field, FieldNote, Reload } from './fields.ts';
 
@@ -142,6 +150,13 @@ const region = z.strictObject({
   }),
 });
 
+const secretOf = (wrong: (value: string) => string | undefined) =>
+  z.union([
+    text(wrong),
+    z.strictObject({ file: z.optional(filePath()), env: z.optional(text(wrongVariable)) }),
+  ]);
+const SECRET = 'text, {file: PATH} or {env: NAME}';
+
 const acceptor = z.strictObject({
   name: note(name(), {
     type: 'name',
@@ -150,7 +165,15 @@ const acceptor = z.strictObject({
   }),
   url: note(text(wrongUrl), {
     type: 'URL',
-    meaning: 'Where it is: http://HOST:PORT, https://HOST:PORT, lmdb:PATH.',
+    meaning:
+      'Where it is: http://HOST:PORT or https://HOST:PORT of `baton acceptor`, lmdb:PATH, or a store that you run already (docs/acceptors.md has the form of each): a URL with postgres, redis, etcd, azure-blob, dynamodb or cosmos. It may name a user, never a password.',
+    reload: 'restart',
+  }),
+  password: note(z.optional(secretOf(wrongPassword)), {
+    type: SECRET,
+    without: 'none: what the client of the store finds by itself',
+    meaning:
+      'What the user of a store shows: its password, key or secret. Better in a file or a variable than here.',
     reload: 'restart',
   }),
   data: note(z.optional(filePath()), {
@@ -244,13 +267,7 @@ const tls = z.strictObject({
   key: note(filePath(), { type: FILE, meaning: 'Its private key, PEM.', reload: 'restart' }),
 });
 
-const secretOf = (wrong: (value: string) => string | undefined) =>
-  z.union([
-    text(wrong),
-    z.strictObject({ file: z.optional(filePath()), env: z.optional(text(wrongVariable)) }),
-  ]);
 const secret = secretOf(wrongToken);
-const SECRET = 'text, {file: PATH} or {env: NAME}';
 
 const tokens = z.strictObject({
   node: note(z.optional(secret), {

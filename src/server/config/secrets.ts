@@ -90,7 +90,7 @@ function resolveAll<Name extends string>(
   for (const name of names) {
     const source = sources[name];
     if (source === undefined) continue;
-    const found = lookUp(source, places, wrong);
+    const found = findSecret(source, places, wrong);
     if (found instanceof Secret) resolved[name] = found;
     else problems.push({ ...source.at, field: `${field}.${name}`, sentence: found });
   }
@@ -98,7 +98,12 @@ function resolveAll<Name extends string>(
   return resolved;
 }
 
-function lookUp(source: TokenSource, { readFile, env }: SecretPlaces, wrong: Wrong): Secret | string {
+/** The secret, or a sentence that says why there is none. */
+export function findSecret(
+  source: TokenSource,
+  { readFile, env }: SecretPlaces,
+  wrong: Wrong,
+): Secret | string {
   if (source.kind === 'text') return source.secret;
   let text: string | undefined;
   if (source.kind === 'env') {

@@ -102,7 +102,8 @@ function expectedOf(expected: string): string {
   }
 }
 
-export function isSecret(steps: Steps): boolean {
+function isSecret(steps: Steps): boolean {
+  if (steps[0] === 'acceptors') return steps[2] === 'password';
   return (steps[0] === 'tokens' || steps[0] === 'keys') && steps.length > 1;
 }
 

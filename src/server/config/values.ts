@@ -1,5 +1,6 @@
 /** The small texts of a cluster file: names, addresses, URLs, paths of keys. Each reader gives the value or what is wrong with it. */
 import { isIP } from 'node:net';
+import { CasPaxosError, readStoreUrl, STORE_SCHEMES, type StoreUrl } from '../../caspaxos/index.ts';
 import type { Address } from '../../transport/index.ts';
 import { quoted } from './problems.ts';
 
@@ -46,14 +47,20 @@ export function isWildcard(host: string): boolean {
 
 export type AcceptorUrl =
   | { readonly kind: 'service'; readonly secure: boolean; readonly address: Address; readonly url: string }
-  | { readonly kind: 'lmdb' | 'memory'; readonly rest: string };
+  | { readonly kind: 'lmdb' | 'memory'; readonly rest: string }
+  | { readonly kind: 'store'; readonly scheme: string; readonly store: StoreUrl };
+
+const SCHEMES = ['http', 'https', 'lmdb', 'memory', ...STORE_SCHEMES];
 
 export function readAcceptorUrl(text: string): Read<AcceptorUrl> {
-  const [, scheme, rest = ''] = /^(http|https|lmdb|memory):(.*)$/s.exec(text) ?? [];
-  if (scheme === undefined)
+  const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):(.*)$/s.exec(text) ?? [];
+  if (!SCHEMES.includes(scheme)) {
+    const schemes = `${SCHEMES.slice(0, -1).join(', ')} and ${SCHEMES.at(-1)}`;
     return {
-      wrong: `${shownUrl(text)} is not an acceptor URL, such as http://127.0.0.1:4001; the schemes are http, https, lmdb and memory.`,
+      wrong: `${shownUrl(text)} is not an acceptor URL, such as http://127.0.0.1:4001; the schemes are ${schemes}.`,
     };
+  }
+  if (STORE_SCHEMES.includes(scheme)) return readStore(scheme, text);
   if (scheme === 'lmdb' || scheme === 'memory') {
     if (/^[^\p{C}]+$/u.test(rest)) return { value: { kind: scheme, rest } };
     return { wrong: `${quoted(text)} needs the form ${scheme}:${scheme === 'lmdb' ? 'PATH' : 'NAME'}.` };
@@ -72,6 +79,23 @@ export function readAcceptorUrl(text: string): Read<AcceptorUrl> {
   const secure = scheme === 'https';
   const address = { host, port: port === '' ? (secure ? 443 : 80) : Number(port) };
   return { value: { kind: 'service', secure, address, url: origin } };
+}
+
+/** Never quotes what was written. */
+function readStore(scheme: string, text: string): Read<AcceptorUrl> {
+  if (/[\p{Cc}\p{Cs}]/u.test(text))
+    return { wrong: 'The URL has a character that no URL has; write it with a per cent sign.' };
+  // A password with a slash in it would be taken for a host with a path, and shown.
+  if (/\/\/[^/?#]*[/?#].*@/s.test(text))
+    return { wrong: 'The URL has an @ after its host; write it as %40, and a / before it as %2F.' };
+  try {
+    const store = readStoreUrl(text)!;
+    if (store.password === undefined) return { value: { kind: 'store', scheme, store } };
+    return { wrong: 'The URL has a password in it; put it under `password` of this acceptor.' };
+  } catch (error) {
+    if (error instanceof CasPaxosError) return { wrong: error.message };
+    throw error;
+  }
 }
 
 /** A URL may hold a password before its `@`. */
@@ -144,4 +168,14 @@ export function wrongToken(text: string): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(text))
     return 'The token has a character that cannot be sent; use printable ASCII without spaces.';
   return undefined;
+}
+
+/** Of a store: its keys and secrets too. Never quotes what was written. */
+export function wrongPassword(text: string): string | undefined {
+  if (text === '') return 'The password is empty.';
+  if (text === REDACTED)
+    return 'The password was taken out of this file; write it as {file: PATH} or {env: NAME}.';
+  if (text.trim() !== text) return 'The password begins or ends with white space, which no file can hold.';
+  if (text.length > LONGEST_TOKEN) return `The password is longer than ${LONGEST_TOKEN} characters.`;
+  return /[\p{Cc}\p{Cs}]/u.test(text) ? 'The password has a character that cannot be sent.' : undefined;
 }

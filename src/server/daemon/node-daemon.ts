@@ -36,7 +36,7 @@ import { HistoryKeeper } from './history.ts';
 import { type ControlClient, controlIn } from './local-control.ts';
 import { clusterMapOf, fileVersion, weakestOf } from './map.ts';
 import { NodeWeb } from './node-web.ts';
-import { prepareData, readTls, readTokens, roomOn } from './surroundings.ts';
+import { prepareData, readAcceptorUrls, readTls, readTokens, roomOn } from './surroundings.ts';
 
 export interface DaemonOptions {
   readonly logger: Logger;
@@ -260,7 +260,7 @@ export class NodeDaemon {
       peers: new Map(
         peersOf(config, name).map((peer) => [peer.region, { node: peer.name, address: peer.address }]),
       ),
-      acceptors: config.acceptors.map(({ url }) => url),
+      acceptors: readAcceptorUrls(config),
       ...(acceptorToken !== undefined && { acceptorToken }),
       ...(ca !== undefined && { acceptorCa: String(ca) }),
       onWaiting: (error) => this.#onWaiting(error),

@@ -1,12 +1,24 @@
-/** What a node needs of its machine before it starts: room on its disk, its certificates, its tokens. */
+/** What a node needs of its machine before it starts: room on its disk, its certificates, its tokens, its acceptors' passwords. */
 import { readFileSync } from 'node:fs';
 import { mkdir, statfs } from 'node:fs/promises';
 import type { RpcTls } from '../../transport/index.ts';
-import { type ClusterConfig, resolveSecrets, tlsFilesOf, type Tokens } from '../config/index.ts';
+import {
+  acceptorUrls,
+  type ClusterConfig,
+  resolveSecrets,
+  type SecretPlaces,
+  tlsFilesOf,
+  type Tokens,
+} from '../config/index.ts';
 import { DaemonError } from './errors.ts';
 
 /** With less than this a node does not start. */
 export const LEAST_FREE_BYTES = 64 * 1024 * 1024;
+
+const PLACES: SecretPlaces = {
+  readFile: (path) => readFileSync(path, 'utf8'),
+  env: process.env,
+};
 
 export interface Room {
   readonly freeBytes: number;
@@ -55,5 +67,10 @@ function readText(path: string): string {
 
 /** Throws a ConfigError with the line of every token that is not there. */
 export function readTokens(config: ClusterConfig): Tokens {
-  return resolveSecrets(config, { readFile: (path) => readFileSync(path, 'utf8'), env: process.env });
+  return resolveSecrets(config, PLACES);
+}
+
+/** With the passwords of stores in them: to be opened, not to be shown. Throws as `readTokens` does. */
+export function readAcceptorUrls(config: ClusterConfig): readonly string[] {
+  return acceptorUrls(config, PLACES);
 }

@@ -22,7 +22,7 @@ import {
   timingsOf,
   type Tokens,
 } from '../config/index.ts';
-import { readTls, readTokens } from '../daemon/surroundings.ts';
+import { readAcceptorUrls, readTls, readTokens } from '../daemon/surroundings.ts';
 import { type Health, HttpServer, statusRoutes, WELL } from '../http/index.ts';
 import { openPatiently } from '../node/acceptors.ts';
 import { CachedCatalog } from './catalog-source.ts';
@@ -218,7 +218,7 @@ export class GatewayDaemon {
     const ca = this.#tls?.ca;
     const cluster = await openPatiently(
       {
-        acceptors: this.#config.acceptors.map(({ url }) => url),
+        acceptors: readAcceptorUrls(this.#config),
         proposer: this.#gateway.name,
         host: this.#host,
         ...(token !== undefined && { token }),

@@ -33,6 +33,7 @@ import { BATON } from './programs.ts';
 import { type Role, RoleProcess } from './role-process.ts';
 import { settleDown } from './settling.ts';
 import { describeLocal, describeState } from './state.ts';
+import { keepPasswords, refuseStore } from './stores.ts';
 import { makeTokens, readToken } from './tokens.ts';
 import { until } from './until.ts';
 
@@ -266,13 +267,15 @@ export class LocalCluster {
     if (isTemporary) this.#guard.remove(directory);
     await prepareDirectory(directory, minimumFreeBytes);
     this.#lock = await lockDirectory(directory);
-    const { config, portBase, namespaces } = await settleDown({ ...this.#options, directory }, this.#guard);
+    const settled = await settleDown({ ...this.#options, directory }, this.#guard);
+    const { config, portBase, namespaces, stores } = settled;
     this.#config = config;
     this.#portBase = portBase;
     this.#namespaces = namespaces;
     this.#cuts = new Cuts(namespaces);
     await makeKeys(directory, config);
     await makeTokens(directory, config);
+    await keepPasswords(config, stores);
     await writeWhole(config.path, formatClusterFile(config, { withSecrets: true }));
     this.#processes = this.#household(config);
     await demandFreePorts(listenersOf(config, namespaces !== undefined));
@@ -392,13 +395,14 @@ export class LocalCluster {
   #targets({ action, targets = [] }: Order): readonly RoleProcess[] {
     if (targets.length === 0 && action === 'heal') return this.#processes;
     const named = targets.length === 0 ? [''] : targets;
-    return [...new Set(named.flatMap((target) => this.#named(target)))];
+    return [...new Set(named.flatMap((target) => this.#named(target, action)))];
   }
 
-  #named(target: string): readonly RoleProcess[] {
+  #named(target: string, action: Order['action']): readonly RoleProcess[] {
     const region = this.#nodesOf(target);
     const named = region.length > 0 ? region : this.#processes.filter(({ name }) => name === target);
     if (named.length > 0) return named;
+    refuseStore(this.config, target, action);
     const regions = this.config.regions.map(({ name }) => name);
     const names = this.#processes.map(({ name }) => name);
     throw new LocalClusterError(

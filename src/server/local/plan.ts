@@ -6,6 +6,7 @@ import { formatAddress } from '../config/values.ts';
 import type { Ground } from './ground.ts';
 import { keySources } from './keys.ts';
 import type { Shape } from './shape.ts';
+import { storesOf } from './stores.ts';
 
 export const CLUSTER_FILE_NAME = 'baton.yaml';
 export const CERTIFICATES = 'certs';
@@ -69,11 +70,14 @@ export function settle(
         return { name, listen, address: listen, http, data: join(directory, name) };
       }),
     })),
-    acceptors: ground.acceptors.map((listen, index) => {
-      const name = `a${index + 1}`;
-      const url = `${secure ? 'https' : 'http'}://${formatAddress(listen)}`;
-      return { name, url, serve: { listen, data: join(directory, name), secure } };
-    }),
+    acceptors: [
+      ...ground.acceptors.map((listen, index) => {
+        const name = `a${index + 1}`;
+        const url = `${secure ? 'https' : 'http'}://${formatAddress(listen)}`;
+        return { name, url, serve: { listen, data: join(directory, name), secure } };
+      }),
+      ...storesOf(config),
+    ],
     ...doorsOf(config, directory, ground),
     dns: { listen: ground.dns, zone: config.dns?.zone ?? DEFAULT_ZONE },
     ...(secure && { tls: { ca: at('ca.pem'), cert: at('{name}.pem'), key: at('{name}.key') } }),

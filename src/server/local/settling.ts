@@ -5,18 +5,22 @@ import type { ClusterConfig } from '../config/cluster-config.ts';
 import { readClusterFile } from '../config/read.ts';
 import { makeCertificates } from './certificates.ts';
 import { readState } from './directory.ts';
+import { LocalClusterError } from './errors.ts';
 import { DEFAULT_PORT_BASE, freeGround, type Ground, groundFrom, layOut } from './ground.ts';
 import type { Guard } from './guarded.ts';
 import { Namespaces } from './namespaces.ts';
 import type { LocalClusterOptions } from './options.ts';
 import { CLUSTER_FILE_NAME, planCluster, settle, withDoors } from './plan.ts';
 import { demandSameShape, type Shape, shapeFor, shapeOf } from './shape.ts';
+import { type GivenStore, readStores, withStores } from './stores.ts';
 import { withTokens } from './tokens.ts';
 
 export interface Settled {
   readonly config: ClusterConfig;
   readonly portBase: number | null;
   readonly namespaces: Namespaces | undefined;
+  /** As this run was told of them. */
+  readonly stores: readonly GivenStore[];
 }
 
 export async function settleDown(options: LocalClusterOptions, guard: Guard): Promise<Settled> {
@@ -26,15 +30,18 @@ export async function settleDown(options: LocalClusterOptions, guard: Guard): Pr
   const before = kept && (await readState(directory));
   if (kept) demandSameShape(shapeOf(kept), options, directory);
   const shape = kept ? shapeOf(kept) : shapeFor(options);
+  if (secure) demandNoStores(shape);
+  const stores = readStores(options.stores ?? []);
   const last = before === undefined ? DEFAULT_PORT_BASE : before.portBase;
   const portBase = asked === 'free' ? null : (asked ?? last);
   const isSettled = asked === undefined && !secure && before?.namespaces !== true;
   const hadGateways = (kept?.gateways.length ?? 0) > 0;
   const gateways = options.gateways ?? hadGateways;
   const finish = (config: ClusterConfig, namespaces?: Namespaces): Settled => ({
-    config: options.tokens === true ? withTokens(config, directory) : config,
+    config: furnish(config, options, stores),
     portBase,
     namespaces,
+    stores,
   });
 
   if (kept && isSettled && gateways === hadGateways) return finish(kept);
@@ -52,6 +59,23 @@ export async function settleDown(options: LocalClusterOptions, guard: Guard): Pr
     throw error;
   }
   return finish(config, namespaces);
+}
+
+function furnish(
+  config: ClusterConfig,
+  { directory, tokens }: LocalClusterOptions,
+  stores: readonly GivenStore[],
+): ClusterConfig {
+  const housed = stores.length > 0 ? withStores(config, stores, directory) : config;
+  return tokens === true ? withTokens(housed, directory) : housed;
+}
+
+function demandNoStores({ stores }: Shape): void {
+  if (stores.length === 0) return;
+  throw new LocalClusterError(
+    'OPTIONS_INVALID',
+    `Nothing leaves the network namespaces of a cluster, so it cannot have stores there: ${stores.join(', ')}.`,
+  );
 }
 
 function acceptorNames(shape: Shape): readonly string[] {

@@ -5,9 +5,10 @@
  */
 import { CONSISTENCY_LEVELS, type Consistency, type PROFILES } from '../../failover/index.ts';
 import type { ClusterConfig } from '../config/cluster-config.ts';
-import { DEFAULT_PARTITION_SETS } from '../config/schema.ts';
+import { DEFAULT_PARTITION_SETS, MAX_ACCEPTORS, MAX_PARTITION_SETS } from '../config/schema.ts';
 import { wrongName } from '../config/values.ts';
 import { LocalClusterError } from './errors.ts';
+import { readStores, storesOf } from './stores.ts';
 
 export type Profile = ClusterConfig['profile'];
 
@@ -15,7 +16,10 @@ export interface ShapeOptions {
   /** How many, or their names in order of priority. */
   readonly regions?: number | readonly string[];
   readonly nodesPerRegion?: number;
+  /** Acceptor services: processes of the cluster. Without it: as many as make five with the stores. */
   readonly acceptors?: number;
+  /** URLs of stores that are acceptors too, on servers that somebody else runs. They may have passwords. */
+  readonly stores?: readonly string[];
   readonly partitionSets?: number;
   readonly profile?: Profile;
   readonly consistency?: Consistency;
@@ -26,6 +30,8 @@ export interface Shape {
   readonly regions: readonly string[];
   readonly nodesPerRegion: number;
   readonly acceptors: number;
+  /** Without credentials. */
+  readonly stores: readonly string[];
   readonly partitionSets: number;
   readonly profile: Profile;
   readonly consistency: Consistency;
@@ -34,15 +40,18 @@ export interface Shape {
 
 const REGION_NAMES = ['west', 'east', 'north', 'south', 'central', 'upper', 'lower', 'inner', 'outer'];
 export const MOST_NODES = 50;
-export const MOST_ACCEPTORS = 50;
-const MOST_PARTITION_SETS = 4096;
+export const MOST_ACCEPTORS = MAX_ACCEPTORS;
+const MOST_PARTITION_SETS = MAX_PARTITION_SETS;
+const USUAL_ACCEPTORS = 5;
 
 export function shapeFor(options: ShapeOptions): Shape {
   const regions = regionNames(options.regions ?? 3);
+  const stores = placesOf(options.stores ?? []);
   const shape: Shape = {
     regions,
     nodesPerRegion: options.nodesPerRegion ?? 1,
-    acceptors: options.acceptors ?? 5,
+    acceptors: options.acceptors ?? Math.max(0, USUAL_ACCEPTORS - stores.length),
+    stores,
     partitionSets: options.partitionSets ?? DEFAULT_PARTITION_SETS,
     profile: options.profile ?? ('fast' satisfies keyof typeof PROFILES),
     consistency: options.consistency ?? 'Strong',
@@ -50,6 +59,10 @@ export function shapeFor(options: ShapeOptions): Shape {
   };
   demandSane(shape);
   return shape;
+}
+
+function placesOf(stores: readonly string[]): readonly string[] {
+  return readStores(stores).map(({ place }) => place);
 }
 
 export function regionNames(regions: number | readonly string[]): readonly string[] {
@@ -62,7 +75,7 @@ export function regionNames(regions: number | readonly string[]): readonly strin
 }
 
 function demandSane(shape: Shape): void {
-  const { regions, nodesPerRegion, acceptors, partitionSets, consistency, minimumDurability } = shape;
+  const { regions, nodesPerRegion, acceptors, stores, partitionSets, consistency, minimumDurability } = shape;
   for (const region of regions) {
     const wrong = wrongName(region);
     demand(wrong === undefined, `The region ${wrong}`);
@@ -70,7 +83,8 @@ function demandSane(shape: Shape): void {
   demand(regions.length > 0, 'A cluster needs a region.');
   demand(new Set(regions).size === regions.length, `Two regions have one name: ${regions.join(', ')}.`);
   demandCount('nodes per region', nodesPerRegion, Math.floor(MOST_NODES / regions.length));
-  demandCount('acceptors', acceptors, MOST_ACCEPTORS);
+  demandCount('acceptors', acceptors + stores.length, MOST_ACCEPTORS);
+  if (stores.length === 0 || acceptors !== 0) demandCount('acceptor services', acceptors, MOST_ACCEPTORS);
   demandCount('partition-sets', partitionSets, MOST_PARTITION_SETS);
   demandCount('regions of the minimum durability', minimumDurability, regions.length);
   demand(CONSISTENCY_LEVELS.includes(consistency), `There is no consistency level "${consistency}".`);
@@ -85,11 +99,14 @@ function demand(holds: boolean, otherwise: string): void {
   if (!holds) throw new LocalClusterError('OPTIONS_INVALID', otherwise);
 }
 
-export function shapeOf({ regions, acceptors, containers, profile, account }: ClusterConfig): Shape {
+export function shapeOf(config: ClusterConfig): Shape {
+  const { regions, acceptors, containers, profile, account } = config;
+  const stores = storesOf(config);
   return {
     regions: regions.map(({ name }) => name),
     nodesPerRegion: regions[0]!.nodes.length,
-    acceptors: acceptors.length,
+    acceptors: acceptors.length - stores.length,
+    stores: stores.map(({ url }) => url),
     partitionSets: containers[0]!.partitionSets,
     profile,
     consistency: account.consistency,
@@ -101,6 +118,7 @@ const WORDS: Readonly<Record<keyof Shape, string>> = {
   regions: 'regions',
   nodesPerRegion: 'nodes per region',
   acceptors: 'acceptors',
+  stores: 'stores',
   partitionSets: 'partition-sets',
   profile: 'profile',
   consistency: 'consistency',
@@ -112,6 +130,7 @@ export function demandSameShape(kept: Shape, options: ShapeOptions, directory: s
   const asked: Partial<Shape> = {
     ...options,
     ...(options.regions !== undefined && { regions: regionNames(options.regions) }),
+    ...(options.stores !== undefined && { stores: placesOf(options.stores) }),
   } as Partial<Shape>;
   const differing = (Object.keys(WORDS) as (keyof Shape)[]).filter(
     (name) => asked[name] !== undefined && text(asked[name]) !== text(kept[name]),
@@ -125,6 +144,6 @@ export function demandSameShape(kept: Shape, options: ShapeOptions, directory: s
 }
 
 function text(value: unknown): string {
-  if (Array.isArray(value)) return value.join(',');
+  if (Array.isArray(value)) return value.join(',') || 'none';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
