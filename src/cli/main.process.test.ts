@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operatorCommands } from './operate/index.ts';
 
 const BATON = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-const OTHERS = ['up', 'chaos', 'node', 'acceptor', 'gateway', 'dns', 'certs', 'demo', 'sim'];
+const OTHERS = ['up', 'chaos', 'node', 'acceptor', 'acceptors', 'gateway', 'dns', 'certs', 'demo', 'sim'];
 
 interface Ran {
   readonly code: number;

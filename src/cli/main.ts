@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   chaos: async () => (await import('./chaos.ts')).chaosCommand(),
   node: async () => (await import('./node.ts')).nodeCommand(),
   acceptor: async () => (await import('./acceptor.ts')).acceptorCommand(),
+  acceptors: async () => (await import('./acceptors/command.ts')).acceptorsCommand(),
   gateway: async () => (await import('./gateway.ts')).gatewayCommand(),
   dns: async () => (await import('./dns.ts')).dnsCommand(),
   certs: async () => (await import('./certs.ts')).certsCommand(),

@@ -147,7 +147,7 @@ function acceptors({ view, found }: Evidence): Finding[] {
 function lostAcceptors(down: readonly string[], total: number, found: FoundCluster): Finding {
   const majority = Math.floor(total / 2) + 1;
   const left = total - down.length;
-  const start = `Start ${down.length === 1 ? 'it on its' : 'them on their'} old data (${starting(found, 'acceptor', down[0]!)})`;
+  const start = `Start ${down.length === 1 ? 'it on its' : 'them on their'} old data (${howToStart(down[0]!, found)})`;
   if (left < majority) {
     return {
       severity: 'critical',
@@ -165,6 +165,13 @@ function lostAcceptors(down: readonly string[], total: number, found: FoundClust
         : `Writes and failovers go on, also if ${plural(left - majority, 'more acceptor')} should be lost.`,
     remedy: `${start}, or put ${down.length === 1 ? 'another in its' : 'others in their'} place (docs/operations.md).`,
   };
+}
+
+/** A store is somebody else's server: we know where it is, not how it is started. */
+function howToStart(name: string, found: FoundCluster): string {
+  const acceptor = found.config.acceptors.find((one) => one.name === name);
+  const isService = acceptor === undefined || /^https?:/.test(acceptor.url);
+  return isService ? starting(found, 'acceptor', name) : `\`baton acceptors check ${acceptor.url}\` tells what ails it`;
 }
 
 /** They have not found a set of acceptors in force since they started. */

@@ -1,0 +1,132 @@
+/** `baton acceptors check`: may this store keep an acceptor's memory, and what does it take. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { asError, openFor, type OpenOptions } from './opening.ts';
+import { EXIT, type ExitCode, usage } from '../operate/errors.ts';
+import { type Progress, progressBar } from '../progress.ts';
+import type { Stage } from '../operate/stage.ts';
+import { KINDS } from './kinds.ts';
+import { permissionsFor } from './permissions.ts';
+import { type Place, placeOf } from './place.ts';
+import type { AcceptorReport, CheckReport } from './report.ts';
+import { SERVICE_STEPS, surveyService } from './service-checks.ts';
+import { type Findings, STORE_STEPS, surveyStore, type SurveyOptions } from './survey.ts';
+import { togetherWarnings } from './together.ts';
+
+export interface CheckFlags {
+  readonly timeoutMs: string;
+  readonly races: string;
+  readonly samples: string;
+  readonly tokenFile?: string;
+  readonly ca?: string;
+  readonly format: string;
+}
+
+const BUDGET_MS = 3000;
+
+export async function check(
+  stage: Stage,
+  urls: readonly string[],
+  flags: CheckFlags,
+  progress: Progress = progressBar('steps'),
+): Promise<{ readonly report: CheckReport; readonly exit: ExitCode }> {
+  const options: OpenOptions = {
+    timeoutMs: wholeNumber(flags.timeoutMs, '--timeout-ms'),
+    token: tokenFrom(stage, flags),
+    ca: flags.ca === undefined ? undefined : readText(flags.ca, '--ca'),
+  };
+  const races = wholeNumber(flags.races, '--races');
+  const samples = wholeNumber(flags.samples, '--samples');
+  // A mistyped URL is found before anything is connected to.
+  const places = urls.map((url) => ({ url, place: placeOf(url), findings: openFor(url, options) }));
+  const inAll = places.reduce((sum, { place }) => sum + stepsOf(place), 0);
+  let done = 0;
+  const acceptors: AcceptorReport[] = [];
+  try {
+    for (const [at, { url, place, findings }] of places.entries()) {
+      progress.update(done, inAll);
+      const survey: SurveyOptions = {
+        run: randomBytes(6).toString('hex'),
+        races,
+        pace: { now: () => performance.now(), samples, budgetMs: BUDGET_MS },
+        onStep: () => {
+          done += 1;
+          progress.update(done, inAll);
+        },
+      };
+      acceptors.push(await examine(url, place, findings, survey));
+      done = places.slice(0, at + 1).reduce((sum, one) => sum + stepsOf(one.place), 0);
+    }
+  } finally {
+    progress.clear();
+  }
+  const report = { acceptors, warnings: togetherWarnings(places.map(({ place }) => place)) };
+  const isWell = acceptors.every(({ verdict }) => verdict === 'ok');
+  return { report, exit: isWell ? EXIT.ok : EXIT.problem };
+}
+
+function stepsOf({ scheme }: Place): number {
+  return KINDS[scheme]?.open === undefined ? SERVICE_STEPS : STORE_STEPS;
+}
+
+async function examine(
+  url: string,
+  place: Place,
+  survey: ReturnType<typeof openFor>,
+  options: SurveyOptions,
+): Promise<AcceptorReport> {
+  const kind = KINDS[place.scheme]!;
+  const facts = {
+    url: place.url,
+    kind: kind.name,
+    where: kind.where(place),
+    verified: isUnchecked(place) ? [] : kind.verified,
+    seeTo: kind.seeTo,
+    permissions: permissionsFor(place),
+    warnings: [
+      ...kind.warnings,
+      ...(isUnchecked(place)
+        ? ['durability=unchecked: nobody has looked at whether it keeps what it answers']
+        : []),
+    ],
+  };
+  try {
+    const findings: Findings =
+      survey.kind === 'store'
+        ? await surveyStore(survey.open, options)
+        : await surveyService(survey.open, options);
+    // A race that a service in no set cannot run is no fault of it; one that another check disturbed has to be run again.
+    const isWell = findings.checks.every(
+      ({ result }) => result === 'passed' || (result === 'not done' && survey.kind === 'service'),
+    );
+    return { ...facts, verdict: isWell ? 'ok' : 'failed', ...findings };
+  } catch (error) {
+    return { ...facts, verdict: 'failed', error: asError(error, url, place), checks: [], latencies: [] };
+  }
+}
+
+function isUnchecked({ options }: Place): boolean {
+  return options.get('durability') === 'unchecked';
+}
+
+function wholeNumber(text: string, flag: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw usage(`${flag} needs a whole number of at least 1, not "${text}".`);
+  return value;
+}
+
+function tokenFrom(stage: Stage, { tokenFile }: CheckFlags): string | undefined {
+  const text =
+    tokenFile === undefined ? stage.env['BATON_ACCEPTOR_TOKEN'] : readText(tokenFile, '--token-file');
+  const token = text?.trim();
+  return token === '' ? undefined : token;
+}
+
+function readText(path: string, flag: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    throw usage(`The file that ${flag} names cannot be read: ${path}`);
+  }
+}

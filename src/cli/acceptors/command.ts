@@ -1,0 +1,86 @@
+/** `baton acceptors`: choosing the stores that acceptors live on (docs/acceptors.md). They need no cluster. */
+import { Command } from 'commander';
+import { CasPaxosError } from '../../caspaxos/index.ts';
+import { EXIT, type ExitCode, OperateError } from '../operate/errors.ts';
+import { paintFor, readFormat, render, type Report } from '../operate/output.ts';
+import { processStage, type Stage } from '../operate/stage.ts';
+import { check, type CheckFlags } from './check.ts';
+import { type CostFlags, costReport } from './cost-report.ts';
+import { reportOf } from './report.ts';
+
+export function acceptorsCommand(stage: Stage = processStage()): Command {
+  return new Command('acceptors')
+    .description('Choose the stores that acceptors live on: put them to the test, count what they cost.')
+    .addCommand(checkCommand(stage))
+    .addCommand(costCommand(stage));
+}
+
+function checkCommand(stage: Stage): Command {
+  return new Command('check')
+    .description('Put acceptors to the test: races, latency, what is stored, the permissions needed.')
+    .argument('<url...>', 'as in the cluster file; a store may be in use')
+    .option('--timeout-ms <ms>', 'how long one call may take', '5000')
+    .option('--races <n>', 'rounds of each race', '25')
+    .option('--samples <n>', 'calls that each latency is measured with', '50')
+    .option('--token-file <file>', 'the token of acceptor services (or BATON_ACCEPTOR_TOKEN)')
+    .option('--ca <file>', 'PEM certificates to trust for acceptor services; stores have `ca=` in their URLs')
+    .option('-f, --format <format>', 'pretty, json, yaml or tsv', 'pretty')
+    .addHelpText(
+      'after',
+      `
+It writes a few documents under check/, which no acceptor looks at, and leaves them there. Exit code 1: something must not be
+used like this.
+
+Example:
+  baton acceptors check 'postgres://baton@db1/baton' redis://cache1 https://10.0.2.1:7400
+`,
+    )
+    .action((urls: readonly string[], flags: CheckFlags) =>
+      ending(stage, flags.format, async () => {
+        const { report, exit } = await check(stage, urls, flags);
+        return { report: reportOf(report), exit };
+      }),
+    );
+}
+
+function costCommand(stage: Stage): Command {
+  return new Command('cost')
+    .description('Count what heartbeats cost at stores that charge for requests.')
+    .option('--partition-sets <n>', 'how many there are', '1')
+    .option('--regions <n>', 'how many regions each is in', '3')
+    .option('--acceptors <n>', 'acceptors with these prices', '1')
+    .option('--profile <name>', 'paper (30 s) or fast (1 s)', 'paper')
+    .option('--price-write <price>', 'of a million write units', '0')
+    .option('--price-read <price>', 'of a million read units', '0')
+    .option('--write-units <n>', 'units that a conditional write of 2 kB counts as', '1')
+    .option('--read-units <n>', 'units that a consistent read of 2 kB counts as', '1')
+    .option('-f, --format <format>', 'pretty, json, yaml or tsv', 'pretty')
+    .addHelpText(
+      'after',
+      `
+Example:
+  baton acceptors cost --partition-sets 100 --profile paper --price-write 0.7 --write-units 2 --price-read 0.15
+`,
+    )
+    .action((flags: CostFlags) =>
+      ending(stage, flags.format, async () => ({ report: costReport(flags), exit: EXIT.ok })),
+    );
+}
+
+/** A URL that cannot be one is the command line's fault; everything else is in the report. */
+async function ending(
+  stage: Stage,
+  format: string,
+  work: () => Promise<{ readonly report: Report; readonly exit: ExitCode }>,
+): Promise<void> {
+  try {
+    const form = readFormat(format);
+    const { report, exit } = await work();
+    stage.out(render(report, form, paintFor(stage.isTerminal, stage.env)));
+    stage.end(exit);
+  } catch (error) {
+    if (!(error instanceof OperateError) && !(error instanceof CasPaxosError)) throw error;
+    stage.err(`baton: ${error.message} [${error.code}]\n`);
+    stage.end(error instanceof OperateError ? error.exit : EXIT.usage);
+  }
+}
