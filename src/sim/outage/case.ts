@@ -15,6 +15,10 @@ export interface OutageCase {
   readonly consistency: Consistency;
   readonly minDurability: number;
   readonly seed: number;
+  /** Between two outages, and after the last: 15 unless said otherwise. */
+  readonly calmMinutes?: number;
+  /** The same between all places, as on one machine, instead of the Azure matrix. */
+  readonly oneWayMs?: number;
 }
 
 export interface OutageTimes {
@@ -24,19 +28,23 @@ export interface OutageTimes {
 
 const MINUTE_MS = 60_000;
 const WARM_UP_MINUTES = 5;
-/** Between two outages, and after the last. */
 const CALM_MINUTES = 15;
-export const CALM_MS = CALM_MINUTES * MINUTE_MS;
 
-export function outageTimes({ outages, minutes }: OutageCase): readonly OutageTimes[] {
+export function calmMsOf({ calmMinutes = CALM_MINUTES }: Pick<OutageCase, 'calmMinutes'>): number {
+  return calmMinutes * MINUTE_MS;
+}
+
+export function outageTimes(outageCase: OutageCase): readonly OutageTimes[] {
+  const { outages, minutes } = outageCase;
   return Array.from({ length: outages }, (_, index) => {
-    const fromMs = (WARM_UP_MINUTES + index * (minutes + CALM_MINUTES)) * MINUTE_MS;
+    const fromMs = (WARM_UP_MINUTES + index * minutes) * MINUTE_MS + index * calmMsOf(outageCase);
     return { fromMs, untilMs: fromMs + minutes * MINUTE_MS };
   });
 }
 
-export function durationMs({ outages, minutes }: OutageCase): number {
-  return (WARM_UP_MINUTES + outages * (minutes + CALM_MINUTES)) * MINUTE_MS;
+export function durationMs(outageCase: OutageCase): number {
+  const { outages, minutes } = outageCase;
+  return (WARM_UP_MINUTES + outages * minutes) * MINUTE_MS + outages * calmMsOf(outageCase);
 }
 
 /** When a flapping region is down, in order; nothing for the other kinds. */

@@ -9,7 +9,7 @@ import { PROFILES } from '../../failover/index.ts';
 import type { OutageCase } from './case.ts';
 import { settingOf } from './outage.ts';
 import { simulatePartitionSet } from './partition-set.ts';
-import { azureTopology, type OutageEvent } from './topology.ts';
+import { type OutageEvent, topologyOf } from './topology.ts';
 
 export interface Flap {
   /** When the preferred region died, and when the writes were back in it. */
@@ -53,8 +53,8 @@ function homeAfter(
   upAtMs: number,
   untilMs: number,
 ): number | undefined {
-  const { seed, regions, acceptors } = outageCase;
-  const topology = azureTopology(regions, acceptors);
+  const { seed } = outageCase;
+  const topology = topologyOf(outageCase);
   const options = { ...settingOf(outageCase), name: 'flapping', topology, events, untilMs, seed };
   const { service } = simulatePartitionSet(options).availability;
   return service.find(({ region, from }) => region === 0 && from > upAtMs)?.from;

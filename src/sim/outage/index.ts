@@ -5,6 +5,8 @@ export * from './durations.ts';
 export * from './figures.ts';
 export * from './flapping.ts';
 export * from './kinds.ts';
+export * from './measure.ts';
+export type { Availability, Mark, Return, Stretch } from './monitor.ts';
 export * from './outage.ts';
 export * from './outage-experiment.ts';
 export { azureRegion } from './topology.ts';

@@ -1,15 +1,21 @@
 /** From what clients would have seen of one partition-set to the paper's times (Figures 7 and 8), and the parts of a recovery. */
-import { CALM_MS, type OutageTimes } from './case.ts';
+import type { OutageTimes } from './case.ts';
 import { BUCKET_MS, type FlapCounts, type OutageCounts, RECOVERY_PARTS } from './counts.ts';
 import type { Availability, Stretch } from './monitor.ts';
 
 /** Shorter gaps are a switch of the writes or a slow commit, not an outage. */
 export const GAP_MS = 1000;
 
+export interface MeasureOptions {
+  readonly regionNames: readonly string[];
+  /** How long after the outage a return still belongs to it. */
+  readonly calmMs: number;
+}
+
 export function measureOutage(
   { fromMs, untilMs }: OutageTimes,
   availability: Availability,
-  regionNames: readonly string[],
+  { regionNames, calmMs }: MeasureOptions,
   counts: OutageCounts,
 ): void {
   const { service, returns } = availability;
@@ -27,13 +33,13 @@ export function measureOutage(
     }
   }
   const heard = returns.find(({ region, atMs }) => region === 0 && atMs >= untilMs);
-  if (heard !== undefined && heard.atMs < untilMs + CALM_MS) counts.detect.record(heard.atMs - untilMs);
+  if (heard !== undefined && heard.atMs < untilMs + calmMs) counts.detect.record(heard.atMs - untilMs);
   const wasAway = service.some(
     ({ region, from, to }) => region !== 0 && from < untilMs && to > untilMs - GAP_MS,
   );
   const homeAt = service.findIndex(({ region, from }) => region === 0 && from >= untilMs);
   const home = service[homeAt];
-  if (!wasAway || home === undefined || home.from >= untilMs + CALM_MS) return;
+  if (!wasAway || home === undefined || home.from >= untilMs + calmMs) return;
   counts.failback.record(home.from - untilMs);
   counts.failbackGap.record(home.from - (service[homeAt - 1]?.to ?? home.from));
 }
@@ -77,11 +83,12 @@ function breakDown(
 export function countFlaps(
   flaps: readonly OutageTimes[],
   { marks, service }: Availability,
+  calmMs: number,
   counts: readonly FlapCounts[],
 ): void {
   const returned = service.filter(({ region }, at) => region === 0 && (service[at - 1]?.region ?? 0) !== 0);
   for (const [at, { fromMs, untilMs }] of flaps.entries()) {
-    const endMs = flaps[at + 1]?.fromMs ?? untilMs + CALM_MS;
+    const endMs = flaps[at + 1]?.fromMs ?? untilMs + calmMs;
     const isIn = (ms: number): boolean => ms >= fromMs && ms < endMs;
     const isRaised = marks.some(({ phase, atMs }) => phase === 'Ungraceful' && isIn(atMs));
     if (isRaised) counts[at]!.failovers += 1;

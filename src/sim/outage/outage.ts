@@ -5,16 +5,16 @@
  */
 import { namedPolicy, PROFILES } from '../../failover/index.ts';
 import { Random } from '../core/index.ts';
-import { durationMs, flapTimes, measuredTimes, type OutageCase, outageTimes } from './case.ts';
+import { calmMsOf, durationMs, flapTimes, measuredTimes, type OutageCase, outageTimes } from './case.ts';
 import type { OutageCounts } from './counts.ts';
 import { eventsOf } from './kinds.ts';
 import { countFlaps, measureOutage, noteService } from './measure.ts';
 import { type PartitionSetOptions, type PartitionSetResult, simulatePartitionSet } from './partition-set.ts';
-import { azureTopology, type OutageEvent, type Topology } from './topology.ts';
+import { type OutageEvent, type Topology, topologyOf } from './topology.ts';
 
 /** Partition-sets number `first` to `first + count - 1` of the fleet. */
 export function runOutages(outageCase: OutageCase, first: number, count: number, counts: OutageCounts): void {
-  const topology = azureTopology(outageCase.regions, outageCase.acceptors);
+  const topology = topologyOf(outageCase);
   for (let number = first; number < first + count; number += 1) {
     countOne(outageCase, runOne(outageCase, topology, number), counts);
   }
@@ -69,8 +69,10 @@ function countOne(outageCase: OutageCase, result: PartitionSetResult, counts: Ou
   counts.requests += result.requests;
   counts.events += result.events;
   counts.failovers += availability.marks.filter(({ phase }) => phase === 'Ungraceful').length;
+  const { regionNames } = outageCase;
+  const calmMs = calmMsOf(outageCase);
   for (const window of measuredTimes(outageCase))
-    measureOutage(window, availability, outageCase.regionNames, counts);
-  countFlaps(flapTimes(outageCase), availability, counts.flaps);
+    measureOutage(window, availability, { regionNames, calmMs }, counts);
+  countFlaps(flapTimes(outageCase), availability, calmMs, counts.flaps);
   noteService(availability.service, counts);
 }

@@ -1,4 +1,5 @@
 /** Where the regions and the acceptors of an experiment are, how far apart, and what happens to them. */
+import type { OutageCase } from './case.ts';
 import { AZURE_REGIONS, azureOneWayMs, type Random, SPREAD } from '../core/index.ts';
 
 /** Places are numbers of Azure regions. */
@@ -31,4 +32,24 @@ export function azureTopology(regions: readonly number[], acceptors: readonly nu
     typicalMs: azureOneWayMs,
     messageMs: (from, to, random) => azureOneWayMs(from, to) * Math.exp(SPREAD * random.normal()),
   };
+}
+
+/** All places equally far from each other, and from themselves: processes on one machine. */
+function evenTopology(regions: readonly number[], acceptors: readonly number[], oneWayMs: number): Topology {
+  return {
+    regions,
+    acceptors,
+    typicalMs: () => oneWayMs,
+    messageMs: (_, __, random) => oneWayMs * Math.exp(SPREAD * random.normal()),
+  };
+}
+
+export function topologyOf({
+  regions,
+  acceptors,
+  oneWayMs,
+}: Pick<OutageCase, 'regions' | 'acceptors' | 'oneWayMs'>): Topology {
+  return oneWayMs === undefined
+    ? azureTopology(regions, acceptors)
+    : evenTopology(regions, acceptors, oneWayMs);
 }
