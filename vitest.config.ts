@@ -115,7 +115,8 @@ export default defineConfig({
           include: ['src/**/*.process.test.ts', 'test/**/*.process.test.ts'],
           exclude: [...ALONE, ...never],
           pool: 'forks',
-          maxWorkers: availableParallelism(),
+          // They wait more than they compute.
+          maxWorkers: availableParallelism() + 1,
           testTimeout: 300_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 1 },

@@ -20,6 +20,8 @@ export interface AcceptorUnderTest {
   open(place: string): Promise<Acceptor>;
   /** The largest document in bytes that its store takes; undefined: any that Baton writes. */
   readonly largestText?: number;
+  /** As in `StoreUnderTest`. */
+  readonly largeBatch?: number;
 }
 
 export function acceptorConformance(name: string, acceptors: AcceptorUnderTest): void {
@@ -168,9 +170,11 @@ export function acceptorConformance(name: string, acceptors: AcceptorUnderTest):
       for (const [at, reply] of replies.entries()) expect(valueIn(reply[1])).toBe(`v${at}`);
     });
 
-    test('of two thousand registers in one batch', async () => {
+    const many = acceptors.largeBatch ?? 2000;
+
+    test(`of ${many} registers in one batch`, async () => {
       const acceptor = await openFor();
-      const keys = Array.from({ length: 2000 }, (_, at) => `k${at}`);
+      const keys = Array.from({ length: many }, (_, at) => `k${at}`);
       const replies = await acceptor.handle(
         keys.map((key) => accept(key, 1, key)),
         0,

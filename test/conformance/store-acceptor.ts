@@ -241,11 +241,16 @@ export function storeAcceptorConformance(name: string, stores: StoreUnderTest): 
       const place = newPlace(name);
       const store = await openFor(stores, place);
       let release = (): void => {};
+      let hold = (): void => {};
+      const held = new Promise<void>((resolve) => {
+        hold = resolve;
+      });
       const slow = once(onKey('register/k', reads));
       let isArmed = false;
       const acceptor = await acceptorOver(
         delaying(store, (call, at) => {
           if (!isArmed || at === 'before' || !slow(call)) return undefined;
+          hold();
           return new Promise((resolve) => {
             release = resolve;
           });
@@ -254,6 +259,7 @@ export function storeAcceptorConformance(name: string, stores: StoreUnderTest): 
       await acceptor.handle([promise('k', 1)], 0);
       isArmed = true;
       const question = acceptor.handle([query('k')], 0);
+      await held;
       expect(typesOf(await acceptor.handle([accept('k', 1, 'v')], 0))).toEqual(['2b']);
       release();
       await question;

@@ -26,7 +26,7 @@ import { AZURITE_ACCOUNT, AZURITE_CONTAINER, AZURITE_KEY, startAzurite } from '.
 import { freePort, type StoreServer } from './servers/server.ts';
 
 const execute = promisify(execFile);
-/** For two thousand documents, which the emulator takes one after another. */
+/** For hundreds of documents, which the emulator takes one after another. */
 const TIMEOUT_MS = 60_000;
 let server: StoreServer;
 
@@ -72,6 +72,7 @@ async function emptyPlace(place: string): Promise<void> {
 }
 
 const azureBlob: StoreUnderTest = {
+  largeBatch: 200,
   open: async (place) => {
     const store = new AzureBlobStore(server.urlOf(place), { timeoutMs: TIMEOUT_MS });
     await store.prepare();
@@ -96,6 +97,7 @@ badDays('azure-blob', () => server, { kills: 2 });
 storeConformance('azure-blob', azureBlob);
 storeAcceptorConformance('azure-blob', azureBlob);
 acceptorConformance('azure-blob', {
+  largeBatch: 200,
   async open(place) {
     const acceptor = openAcceptor(server.urlOf(place), { timeoutMs: TIMEOUT_MS });
     await acceptor.describe();

@@ -26,6 +26,7 @@ beforeEach((context) => void needProgram(context, 'dynalite'));
 
 const stores: StoreUnderTest = {
   largestText: LARGEST_TEXT,
+  largeBatch: 400,
   open: async (place) => {
     const store = new DynamoDbStore(server.urlOf(place), { timeoutMs: TIMEOUT_MS });
     await store.prepare();
@@ -39,6 +40,7 @@ storeConformance('dynamodb', stores);
 storeAcceptorConformance('dynamodb', stores);
 acceptorConformance('dynamodb', {
   largestText: LARGEST_TEXT,
+  largeBatch: 400,
   open: async (place) => {
     const acceptor = openAcceptor(server.urlOf(place), { timeoutMs: TIMEOUT_MS });
     await acceptor.describe();

@@ -41,12 +41,17 @@ interface Circumstances {
   readonly filtered: boolean | null;
 }
 
+/**
+ * Sequential scans are off: a prepared statement keeps the plan that it was made with while the table was small, and would read
+ * all of a table that has grown since, for every write, until somebody analyses it.
+ */
 const LOOK_AROUND = `
   SELECT current_setting('server_version_num')::int AS release, pg_is_in_recovery() AS standby,
     current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
     current_setting('server_encoding') AS encoding,
     c.relkind AS kind, c.relpersistence AS persistence, row_security_active(c.oid) AS filtered,
-    set_config('statement_timeout', $2, false), set_config('default_transaction_isolation', 'read committed', false)
+    set_config('statement_timeout', $2, false), set_config('default_transaction_isolation', 'read committed', false),
+    set_config('enable_seqscan', 'off', false)
   FROM (SELECT to_regclass($1) AS oid) AS named LEFT JOIN pg_class AS c ON c.oid = named.oid`;
 
 export class PostgresConnections {

@@ -171,7 +171,9 @@ function lostAcceptors(down: readonly string[], total: number, found: FoundClust
 function howToStart(name: string, found: FoundCluster): string {
   const acceptor = found.config.acceptors.find((one) => one.name === name);
   const isService = acceptor === undefined || /^https?:/.test(acceptor.url);
-  return isService ? starting(found, 'acceptor', name) : `\`baton acceptors check ${acceptor.url}\` tells what ails it`;
+  return isService
+    ? starting(found, 'acceptor', name)
+    : `\`baton acceptors check ${acceptor.url}\` tells what ails it`;
 }
 
 /** They have not found a set of acceptors in force since they started. */
