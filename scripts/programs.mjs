@@ -77,6 +77,14 @@ const PROGRAMS = [
     probe: ['--version'],
     how: 'Debian and Ubuntu: apt-get install etcd-server; macOS: brew install etcd',
   },
+  {
+    name: 'patroni',
+    packages: ['patroni', 'python3-etcd', 'python3-psycopg2'],
+    file: 'usr/bin/patroni',
+    probe: ['--version'],
+    how: 'Debian and Ubuntu: apt-get install patroni python3-etcd',
+    onlyWhenNamed: true,
+  },
   npmProgram({ name: 'azurite', version: '3.35.0', file: 'dist/src/blob/main.js', probe: ['--help'] }),
   npmProgram({ name: 'dynalite', version: '4.0.0', file: 'cli.js', probe: ['--help'] }),
 ];
@@ -85,17 +93,20 @@ function npmProgram(row) {
   return { ...row, how: `where npm can install packages: node scripts/programs.mjs ${row.name}` };
 }
 
+/** What tests use; a benchmark may name others. */
+const USUAL = PROGRAMS.filter(({ onlyWhenNamed }) => !onlyWhenNamed).map(({ name }) => name);
+
 const CACHE = join(ROOT, '.cache', 'programs');
 
 /** The package lists of our own, for a machine without any or with lists too old to download by. */
 const LISTS = join(ROOT, '.cache', 'apt');
 
 /**
- * Looks for programs, all known ones unless named.
+ * Looks for programs, the usual ones unless named.
  * @returns {Promise<Array<{name: string, path: string, env: Record<string, string>}
  *   | {name: string, why: string, how: string}>>} `env` is what must be added to the environment to run it.
  */
-export async function findPrograms(names = PROGRAMS.map(({ name }) => name)) {
+export async function findPrograms(names = USUAL) {
   const records = [];
   for (const name of names) {
     const program = PROGRAMS.find((row) => row.name === name);
@@ -123,7 +134,11 @@ async function inCache(program, root = join(CACHE, program.name)) {
   if (path === undefined) return undefined;
   const libraries = libraryFolders(root);
   if (process.env.LD_LIBRARY_PATH) libraries.push(process.env.LD_LIBRARY_PATH);
-  const env = libraries.length === 0 ? {} : { LD_LIBRARY_PATH: libraries.join(delimiter) };
+  const modules = join(root, 'usr/lib/python3/dist-packages');
+  const env = {
+    ...(libraries.length > 0 && { LD_LIBRARY_PATH: libraries.join(delimiter) }),
+    ...(existsSync(modules) && { PYTHONPATH: modules }),
+  };
   return (await starts(program, path, env)) ? { name: program.name, path, env } : undefined;
 }
 

@@ -243,10 +243,11 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   /** Puts a new, empty acceptor in the place of one that is gone for good. `old`: its id or URL. */
   async replaceAcceptor(old: string, url: string): Promise<void> {
     const { acceptors, quorums } = this.configuration;
-    if (!acceptors.some((member) => member.id === old || member.url === old)) {
-      throw new CasPaxosError('SET_CHANGE_FAILED', `There is no acceptor ${old} in this cluster.`);
+    const place = old.includes(':') ? this.#membership.addressOf(old) : old;
+    const isOld = (member: AcceptorMember): boolean => member.id === old || member.url === place;
+    if (!acceptors.some(isOld)) {
+      throw new CasPaxosError('SET_CHANGE_FAILED', `There is no acceptor ${place} in this cluster.`);
     }
-    const isOld = (member: AcceptorMember): boolean => member.id === old || member.url === old;
     const urls = acceptors.map((member) => (isOld(member) ? url : member.url));
     await this.#changeSet(urls, quorums, acceptors.find(isOld));
   }

@@ -57,6 +57,8 @@ interface Named {
 export class Membership {
   readonly #options: MembershipOptions;
   /** By the id that the configuration gives them. */
+  /** URLs with credentials, by their places. */
+  readonly #given = new Map<string, string>();
   #acceptors = new Map<string, Acceptor>();
   #statuses = new Map<string, AcceptorStatus>();
   #configuration: Configuration | undefined;
@@ -97,10 +99,14 @@ export class Membership {
     }
   }
 
+  /** By a URL that may have credentials, or by the place that a member of the set has instead: then by the URL given for that. */
   openAcceptor(url: string): Acceptor {
     const { token, ca, requestTimeoutMs } = this.#options;
     const own = this.#options.openAcceptor?.(url);
-    return own ?? openAcceptor(url, { token, ca, timeoutMs: requestTimeoutMs });
+    if (own !== undefined) return own;
+    const place = printableUrl(url);
+    if (place !== url) this.#given.set(place, url);
+    return openAcceptor(this.#given.get(place) ?? url, { token, ca, timeoutMs: requestTimeoutMs });
   }
 
   /** Before any of them is opened, so that a typing error leaves nothing behind. */

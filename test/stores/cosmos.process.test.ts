@@ -125,6 +125,35 @@ function clientOfAccount(): CosmosClient {
   return client;
 }
 
+describe('an answer that is none:', () => {
+  /** An account and a container; of documents it says what it is told to. */
+  async function openAtOneThatSays(status: number, headers: Record<string, string>): Promise<CosmosStore> {
+    const port = await serve(createServer(), ({ url = '' }, response) => {
+      const isDocument = url.includes('/docs');
+      const body = isDocument
+        ? '{}'
+        : url === '/'
+          ? accountAt('Strong')
+          : JSON.stringify({ id: 'c', partitionKey: { paths: ['/shard'], kind: 'Hash', version: 2 } });
+      const all = { 'content-type': 'application/json', 'x-ms-session-token': '0:1', ...headers };
+      response.writeHead(isDocument ? status : 200, all).end(body);
+    });
+    return openAt(`cosmos://:${encodeURIComponent(server.key)}@127.0.0.1:${port}/d/c`, 5000);
+  }
+
+  test('a replica that cannot tell has not said that there is no document', async () => {
+    const store = await openAtOneThatSays(404, { 'x-ms-substatus': '1002' });
+    expect(await errorOf(store.read(['k']))).toMatchObject({ code: 'STORE_FAILED' });
+  });
+
+  test.each([undefined, 'v'])('a redirect has not written (replacing %s)', async (expected) => {
+    const store = await openAtOneThatSays(307, { location: 'http://127.0.0.1:1/' });
+    const result = await store.write([{ key: 'k', text: 'x', expected }]).catch(() => [{ result: 'failed' }]);
+    expect(result).toMatchObject([{ result: 'failed' }]);
+    expect(await errorOf(store.read(['k']))).toMatchObject({ code: expect.any(String) as string });
+  });
+});
+
 test('a phase costs one conditional write and no read when nobody interfered', async () => {
   const store = openAt(urlWith({}));
   const acceptor = new StoreAcceptor(store);

@@ -241,7 +241,11 @@ describe('postgres tells what it is', () => {
     ['CREATE UNLOGGED TABLE NAME (key text PRIMARY KEY, version text, text text)', 'SET LOGGED'],
     ['CREATE TABLE NAME (key text PRIMARY KEY, version text)', 'a table of another shape'],
     ['CREATE TABLE NAME (key text, version text, text text)', 'a table of another shape'],
-    ['CREATE VIEW NAME AS SELECT 1 AS key', 'something else than a table'],
+    ['CREATE VIEW NAME AS SELECT 1 AS key', 'something else than a plain table'],
+    [
+      'CREATE TABLE NAME (key text PRIMARY KEY, version text, text text) PARTITION BY HASH (key)',
+      'something else than a plain table',
+    ],
   ])('what is no table for it is refused: %s', async (statement, complaint) => {
     const place = newPlace('refused');
     await server.query(statement.replace('NAME', `"${place}"`));

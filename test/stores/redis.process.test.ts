@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { openAcceptor, RedisStore, StoreAcceptor } from 'baton/caspaxos';
+import { openAcceptor, openCluster, RedisStore, StoreAcceptor } from 'baton/caspaxos';
 import { initAuthority, issueInto } from 'baton/server';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -237,6 +237,29 @@ describe('credentials', () => {
     vi.stubEnv('REDIS_PASSWORD', 'p@ss-wörd');
     onTestFinished(() => void vi.unstubAllEnvs());
     expect(await openAt(urlWith({ credentials: 'alice' })).read(['k'])).toEqual([undefined]);
+  });
+
+  test('stay with the members of a set that changes', async () => {
+    const open = (place: string): string =>
+      urlWith({ credentials: `alice:${SECRET}` }).replace(/prefix=.*/, `prefix=${place}`);
+    const [first, second, third, next] = ['set-a', 'set-b', 'set-c', 'set-d'].map(open) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    const cluster = await openCluster({ acceptors: [first, second, third] });
+    onTestFinished(() => cluster.close());
+    const increment = (n: number | undefined): number => (n ?? 0) + 1;
+    expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed', value: 1 });
+    await cluster.replaceAcceptor(third, next);
+    expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed', value: 2 });
+    await cluster.changeAcceptors(['set-e', 'set-f', 'set-g'].map(open));
+    expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed', value: 3 });
+    expect(cluster.acceptors.map(({ state }) => state)).toEqual(['up', 'up', 'up']);
+    const error = await errorOf(cluster.replaceAcceptor(first, next));
+    expect(error).toMatchObject({ code: 'SET_CHANGE_FAILED' });
+    expect(inspect([error, cluster.configuration], { depth: 9 })).not.toMatch(/alice|ss-w/);
   });
 
   test('that are wrong are refused, and not told', async () => {

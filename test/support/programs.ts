@@ -26,12 +26,15 @@ export interface LackingProgram {
 
 export type Program = FoundProgram | LackingProgram;
 
-let known: readonly Program[] | undefined;
+let known: Program[] | undefined;
 
 export function findProgram(name: string): Program {
-  known ??= JSON.parse(process.env['BATON_PROGRAMS'] ?? ask()) as Program[];
-  const program = known.find((candidate) => candidate.name === name);
-  if (program === undefined) throw new Error(`scripts/programs.mjs has no row for ${name}`);
+  known ??= JSON.parse(process.env['BATON_PROGRAMS'] ?? '[]') as Program[];
+  let program = known.find((candidate) => candidate.name === name);
+  if (program === undefined) {
+    [program] = JSON.parse(ask(name)) as [Program];
+    known.push(program);
+  }
   return program;
 }
 
@@ -42,10 +45,10 @@ export function needProgram(context: Skippable, name: string): FoundProgram {
   return notRun(context, { what: `${name}: ${program.why}`, how: program.how });
 }
 
-function ask(): string {
+function ask(name: string): string {
   const script = join(packageRoot(), 'scripts', 'programs.mjs');
   try {
-    return execFileSync(process.execPath, [script, '--json'], {
+    return execFileSync(process.execPath, [script, '--json', name], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -60,14 +60,24 @@ export class CosmosHttp implements HttpClient {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', fail);
-        response.on('end', () =>
+        response.on('end', () => {
+          const status = response.statusCode ?? 0;
+          // The package takes whatever is below 400 for done; a redirect did nothing.
+          if (status >= 300 && status < 400) {
+            fail(
+              new Error(
+                `it was answered with ${status}, which Cosmos DB does not do: something stands between`,
+              ),
+            );
+            return;
+          }
           resolve({
             request: asked,
-            status: response.statusCode ?? 0,
+            status,
             headers: new ResponseHeaders(response.headers),
             bodyAsText: Buffer.concat(chunks).toString('utf8'),
-          }),
-        );
+          });
+        });
       });
       request.on('error', fail);
       request.end(body);

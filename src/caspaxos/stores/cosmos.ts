@@ -119,6 +119,8 @@ export class CosmosStore implements AcceptorStore {
       const found = await inParallel(keys, AT_A_TIME, (key) =>
         this.#itemOf(container, key).read<Item>({ abortSignal: signal }),
       );
+      if (found.some(isNoAnswer))
+        throw new CasPaxosError('STORE_FAILED', `Acceptor ${this.url} could not read at Strong.`);
       if (found.some(leavesDoubt)) await demandContainer(container, this.#place, signal);
       return found.map(({ resource }) => resource && documentIn(resource));
     });
@@ -270,6 +272,8 @@ export class CosmosStore implements AcceptorStore {
     const { host, port } = hosts[0]!;
     const { CosmosClient: Client } = await loadPeer('cosmos', '@azure/cosmos', () => import('@azure/cosmos'));
     return new Client({
+      // Said with every read: an account that was made weaker since refuses it.
+      consistencyLevel: 'Strong',
       endpoint: `${isSecure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/`,
       ...(await this.#credentials()),
       httpClient: this.#http,
@@ -308,6 +312,11 @@ function contentOf(text: string, version: string): Content {
 
 function documentIn({ text, version, encoding }: Item): StoredDocument {
   return { text: encoding === 'base64' ? Buffer.from(text, 'base64').toString() : text, version };
+}
+
+/** A 404 that does not say that there is no such item: that a replica could not tell, for one. */
+function isNoAnswer({ statusCode, substatus }: ItemResponse<Item>): boolean {
+  return statusCode === STATUS.notFound && (substatus ?? 0) !== 0 && substatus !== NO_SUCH_PLACE;
 }
 
 /** Whether the container is gone, and not only the item: an answer from a container comes with a session token. */

@@ -76,6 +76,25 @@ describe('a listing', () => {
     expect(await place.listing.list('b', 9)).toEqual(['bb', 'c', 'd']);
   });
 
+  test('whose walk began earlier and ends later does not replace what was found since', async () => {
+    const release: (() => void)[] = [];
+    const contents = [['a'], ['a', 'b', 'c']];
+    const listing = new KeyListing(async function* () {
+      const keys = contents.shift()!;
+      await new Promise<void>((resolve) => {
+        release.push(resolve);
+      });
+      yield* keys;
+    });
+    const [early, late] = [listing.list('', 1), listing.list('', 1)];
+    await new Promise(setImmediate);
+    release[1]!();
+    expect(await late).toEqual(['a']);
+    release[0]!();
+    expect(await early).toEqual(['a']);
+    expect(await listing.list('a', 5)).toEqual(['b', 'c']);
+  });
+
   test('keeps nothing after its end', async () => {
     const place = new Place(['a', 'b']);
     await place.listed('', 1);

@@ -6,25 +6,35 @@
 export class KeyListing {
   readonly #walk: () => AsyncIterable<string>;
   #keys: readonly string[] = [];
+  #begun = 0;
+  /** Which walk they are of: one that began later may have ended before. */
+  #keysOf = 0;
 
   constructor(walk: () => AsyncIterable<string>) {
     this.#walk = walk;
   }
 
   async list(after: string, limit: number): Promise<readonly string[]> {
-    let at = find(this.#keys, after);
-    if (this.#keys[at] === after) {
-      at += 1;
-    } else {
-      const found: string[] = [];
-      for await (const key of this.#walk()) found.push(key);
-      this.#keys = found.sort();
-      at = find(this.#keys, after);
-      if (this.#keys[at] === after) at += 1;
-    }
-    const page = this.#keys.slice(at, at + limit);
-    if (page.length === 0) this.#keys = [];
+    const known = find(this.#keys, after);
+    const keys = this.#keys[known] === after ? this.#keys : await this.#walkThrough();
+    const at = find(keys, after);
+    const first = keys[at] === after ? at + 1 : at;
+    const page = keys.slice(first, first + limit);
+    if (page.length === 0 && keys === this.#keys) this.#keys = [];
     return page;
+  }
+
+  async #walkThrough(): Promise<readonly string[]> {
+    this.#begun += 1;
+    const number = this.#begun;
+    const found: string[] = [];
+    for await (const key of this.#walk()) found.push(key);
+    found.sort();
+    if (number > this.#keysOf) {
+      this.#keys = found;
+      this.#keysOf = number;
+    }
+    return found;
   }
 }
 

@@ -32,6 +32,21 @@ test('a path that cannot be a directory is a clear error', () => {
   expect(() => new LmdbStore(file)).toThrow(expect.objectContaining({ code: 'STORE_FAILED' }));
 });
 
+test('a directory that was put in the place of another is the one that is opened', async () => {
+  const path = join(root, 'replaced');
+  const old = new LmdbStore(path);
+  await old.write([{ key: 'k', text: 'old', expected: undefined }]);
+  await rm(path, { recursive: true });
+  const fresh = new LmdbStore(path);
+  expect(await fresh.read(['k'])).toEqual([undefined]);
+  await fresh.write([{ key: 'k', text: 'new', expected: undefined }]);
+  await old.close();
+  await fresh.close();
+  const again = new LmdbStore(path);
+  expect(await again.read(['k'])).toMatchObject([{ text: 'new' }]);
+  await again.close();
+});
+
 test('a directory with a dot in its name is a directory', async () => {
   const store = new LmdbStore(join(root, 'version.1'));
   await store.write([{ key: 'k', text: 'x', expected: undefined }]);

@@ -7,7 +7,8 @@
  * spot; if the first is in the middle of a transaction, that one waits for the very thread that now waits for the lock.
  */
 import { randomInt } from 'node:crypto';
-import { mkdirSync, realpathSync } from 'node:fs';
+import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, WriteResult } from './store.ts';
@@ -17,8 +18,11 @@ const VERSIONS = 2 ** 47;
 
 interface SharedDatabase {
   readonly path: string;
+  /** Which file it is: another may stand in its place by now. */
+  readonly file: string | undefined;
   readonly database: RootDatabase<string, string>;
   users: number;
+  isClosed?: true;
 }
 
 const shared = new Map<string, SharedDatabase>();
@@ -90,7 +94,8 @@ export class LmdbStore implements AcceptorStore {
 
 function acquire(path: string): SharedDatabase {
   let found = shared.get(path);
-  if (found === undefined) {
+  // Whoever took the directory away and put another there means that one.
+  if (found === undefined || found.file !== fileAt(path)) {
     const database = open<string, string>({
       path,
       encoding: 'string',
@@ -100,7 +105,7 @@ function acquire(path: string): SharedDatabase {
       // By default a commit is visible before it is on disk: here an answer must mean durable (rule 3).
       overlappingSync: false,
     });
-    found = { path, database, users: 0 };
+    found = { path, file: fileAt(path), database, users: 0 };
     shared.set(path, found);
   }
   found.users += 1;
@@ -111,7 +116,18 @@ async function release(one: SharedDatabase): Promise<void> {
   one.users -= 1;
   // Whoever opens it while the last transaction ends gets this one, not a second.
   await one.database.flushed;
-  if (one.users > 0 || shared.get(one.path) !== one) return;
-  shared.delete(one.path);
+  if (one.users > 0 || one.isClosed === true) return;
+  one.isClosed = true;
+  if (shared.get(one.path) === one) shared.delete(one.path);
   await one.database.close();
+}
+
+/** The database's file by its own number, which stays taken while somebody has it open. */
+function fileAt(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(join(path, 'data.mdb'));
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
+  }
 }

@@ -27,6 +27,8 @@ interface Lane {
   socket: Socket | undefined;
   isReady: boolean;
   calls: number;
+  /** Ends with the call before: a client takes one statement at a time. */
+  turn: Promise<void>;
 }
 
 /** What a server says of itself on a new connection. */
@@ -73,6 +75,7 @@ export class PostgresConnections {
       socket: undefined,
       isReady: false,
       calls: 0,
+      turn: Promise.resolve(),
     }));
   }
 
@@ -85,12 +88,20 @@ export class PostgresConnections {
     const giveUp = (): void => this.#giveUp(lane, signal.reason);
     signal.addEventListener('abort', giveUp, { once: true });
     lane.calls += 1;
+    let endTurn = (): void => {};
+    const before = lane.turn;
+    lane.turn = new Promise((resolve) => {
+      endTurn = resolve;
+    });
     try {
+      await before;
+      signal.throwIfAborted();
       const client = await this.#connect(lane);
       this.#requests += 1;
       const { rows } = await client.query({ ...statement, values: [...values] });
       return rows as R[];
     } finally {
+      endTurn();
       lane.calls -= 1;
       signal.removeEventListener('abort', giveUp);
     }
@@ -186,8 +197,8 @@ function complaintAbout(found: Circumstances, table: PostgresTable): string | un
   if (found.encoding !== 'UTF8')
     return `has a database with the encoding ${found.encoding}, which cannot hold every text; use one with UTF8`;
   if (found.kind === null) return undefined;
-  if (found.kind !== 'r' && found.kind !== 'p')
-    return `has something else than a table under the name ${table.name}`;
+  // A partitioned one would need a look at each of its parts: one of them may be unlogged.
+  if (found.kind !== 'r') return `has something else than a plain table under the name ${table.name}`;
   if (found.persistence !== 'p')
     return `empties its table in a crash; run: ALTER TABLE ${table.name} SET LOGGED`;
   if (found.filtered === true)

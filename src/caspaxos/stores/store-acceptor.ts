@@ -2,8 +2,9 @@
  * An acceptor over a store: read the register's document, apply the role, write it back on the condition that nobody
  * else did; on a conflict read again and re-apply, which the role allows because it is idempotent (paper 4.3.1; rule 7).
  *
- * Known versions are kept, so that a phase costs one conditional write and no read while nobody interferes. What is
- * kept is also the measure of rule 8: a document whose ballots went backwards came from an old copy.
+ * Known versions are kept, so that a phase costs one conditional write and no read while nobody interferes. Where others
+ * write the register in turns, as the regions of a partition-set do, the first phase reads before it writes, until a look
+ * finds that nobody did. What is kept is also the measure of rule 8: a document whose ballots went backwards came from an old copy.
  *
  * A single document is all that a store can guard, so the number of the set (rule 9) stands in every document; and
  * whenever a register was read or created, the identity document is read once more *afterwards*. Whoever changes the
@@ -39,6 +40,8 @@ interface Known {
   readonly version: StoreVersion | undefined;
   /** Somebody else has written since, or may have: read again before the next write. */
   readonly stale?: true;
+  /** Others write it in turns with this process: a ballot begins with a look, not with a write that will be refused. */
+  readonly shared?: true;
 }
 
 interface Change {
@@ -64,6 +67,7 @@ export class StoreAcceptor implements Acceptor {
   readonly concurrency: number;
   readonly #store: AcceptorStore;
   readonly #host: Host;
+  readonly #remembered: number;
   readonly #known = new Map<string, Known>();
   #expectedId: string | undefined;
   #identityChecked = false;
@@ -71,9 +75,10 @@ export class StoreAcceptor implements Acceptor {
   #set = 0;
   #lost: CasPaxosError | undefined;
 
-  constructor(store: AcceptorStore, host: Host = NODE_HOST) {
+  constructor(store: AcceptorStore, host: Host = NODE_HOST, remembered = REMEMBERED_REGISTERS) {
     this.#store = store;
     this.#host = host;
+    this.#remembered = remembered;
     this.url = store.url;
     this.concurrency = store.concurrency;
   }
@@ -140,6 +145,7 @@ export class StoreAcceptor implements Acceptor {
       if (round === MAX_CONFLICTS) throw new Error('a document changes faster than it can be written');
       open = await this.#round(open, index, replies);
     }
+    this.#forgetOldest();
     return replies;
   }
 
@@ -147,10 +153,17 @@ export class StoreAcceptor implements Acceptor {
   async #round(open: readonly Work[], index: number, replies: RegisterReply[]): Promise<readonly Work[]> {
     const loaded = await this.#load(open);
     const changes: Change[] = [];
+    /** By another batch that ended meanwhile, and has more registers than can be remembered. */
+    const forgotten: Work[] = [];
     for (const work of open) {
       const known = this.#known.get(work.key);
       if (known === undefined) {
-        const { code, message } = loaded.get(work.key)!;
+        const error = loaded.get(work.key);
+        if (error === undefined) {
+          forgotten.push(work);
+          continue;
+        }
+        const { code, message } = error;
         deliver(
           work,
           work.requests.map(() => ({ type: 'failed', acceptor: index, code, message })),
@@ -175,7 +188,7 @@ export class StoreAcceptor implements Acceptor {
         replies,
         index,
       );
-    return conflicts;
+    return [...conflicts, ...forgotten];
   }
 
   #settle(
@@ -188,12 +201,14 @@ export class StoreAcceptor implements Acceptor {
     for (const [at, { work, record, answers }] of changes.entries()) {
       const result = results[at]!;
       if (result.result === 'written') {
-        this.#remember(work.key, { record, version: result.version });
+        const shared = this.#known.get(work.key)?.shared;
+        this.#remember(work.key, { record, version: result.version, ...(shared && { shared }) });
         deliver(work, answers, replies);
         continue;
       }
       this.#markStale(work.key);
       if (result.result === 'conflict') {
+        this.#markShared(work.key);
         conflicts.push(work);
       } else {
         const { code, message } = asCasPaxosError(result.error, 'STORE_FAILED', this.url);
@@ -224,9 +239,7 @@ export class StoreAcceptor implements Acceptor {
    * somebody else may have changed it. Returns what it read, with the error where a document is unreadable.
    */
   async #load(open: readonly Work[]): Promise<ReadonlyMap<string, CasPaxosError | undefined>> {
-    const missing = open
-      .filter(({ key, requests }) => !this.#isFresh(key) || requests.some(isQuery))
-      .map(({ key }) => key);
+    const missing = open.filter(({ key, requests }) => this.#mustLook(key, requests)).map(({ key }) => key);
     const loaded = new Map<string, CasPaxosError | undefined>();
     if (missing.length === 0) return loaded;
     // What was known when the question was asked; another batch may learn more while it is on its way.
@@ -244,9 +257,10 @@ export class StoreAcceptor implements Acceptor {
           ? decodeRecord(document.text, `Register ${key} in ${this.url}`)
           : EMPTY_RECORD;
         await this.#guardAgainstOldCopy(key, record, seen[at]);
-        const known = this.#known.get(key)?.record;
-        if (known === undefined || !isBehind(record, known))
-          this.#remember(key, { record, version: document?.version });
+        const known = this.#known.get(key);
+        if (known !== undefined && isBehind(record, known.record)) continue;
+        const shared = known?.shared === true && known.version !== document?.version;
+        this.#remember(key, { record, version: document?.version, ...(shared && { shared }) });
       } catch (error) {
         if (!(error instanceof CasPaxosError) || error === this.#lost) throw error;
         this.#known.delete(key);
@@ -256,9 +270,10 @@ export class StoreAcceptor implements Acceptor {
     return loaded;
   }
 
-  #isFresh(key: string): boolean {
+  #mustLook(key: string, requests: readonly RegisterRequest[]): boolean {
     const known = this.#known.get(key);
-    return known?.version !== undefined && known.stale !== true;
+    if (known?.version === undefined || known.stale === true || requests.some(isQuery)) return true;
+    return known.shared === true && requests.some(({ message }) => message.type === '1a');
   }
 
   /** Rule 8: what this process has seen once must not be gone. */
@@ -276,14 +291,23 @@ export class StoreAcceptor implements Acceptor {
   #remember(key: string, known: Known): void {
     this.#known.delete(key);
     this.#known.set(key, known);
-    if (this.#known.size <= REMEMBERED_REGISTERS) return;
-    const oldest = this.#known.keys().next().value as string;
-    this.#known.delete(oldest);
+  }
+
+  #forgetOldest(): void {
+    for (const key of this.#known.keys()) {
+      if (this.#known.size <= this.#remembered) return;
+      this.#known.delete(key);
+    }
   }
 
   #markStale(key: string): void {
     const known = this.#known.get(key);
     if (known !== undefined) this.#known.set(key, { ...known, stale: true });
+  }
+
+  #markShared(key: string): void {
+    const known = this.#known.get(key);
+    if (known !== undefined) this.#known.set(key, { ...known, shared: true });
   }
 
   async #verifiedIdentity(): Promise<IdentityDocument> {
@@ -324,8 +348,12 @@ export class StoreAcceptor implements Acceptor {
       id: this.#host.randomId(),
       createdAt: new Date(this.#host.wallClock()).toISOString(),
     };
-    await this.#store.write([{ key: IDENTITY_KEY, text: encodeIdentity(identity), expected: undefined }]);
-    return (await this.#identity()) ?? identity;
+    const text = encodeIdentity(identity);
+    const [result] = await this.#store.write([{ key: IDENTITY_KEY, text, expected: undefined }]);
+    if (result?.result === 'failed') throw asCasPaxosError(result.error, 'STORE_FAILED', this.url);
+    const made = await this.#identity();
+    if (made !== undefined) return made;
+    throw new CasPaxosError('STORE_FAILED', `Acceptor ${this.url} does not keep what is written to it.`);
   }
 
   async #holdsRegisters(): Promise<boolean> {

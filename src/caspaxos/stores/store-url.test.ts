@@ -58,6 +58,8 @@ describe('a store URL', () => {
     'store://h:port',
     'store://h h',
     'store://u:p@ss@h',
+    'store://user:2024/s3cret@h/path',
+    'store://user:2024?s3cret@h',
     'store://h/%zz',
     'store://u:%zz@h',
     'store://h#fragment',

@@ -40,9 +40,10 @@ export class StoreUrl {
   readonly #options: ReadonlyMap<string, string>;
 
   constructor(text: string, form: StoreUrlForm) {
-    const parts = /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#@]*)@)?([^/?#@]*)((?:\/[^?#]*)?)(?:\?([^#]*))?$/s.exec(
+    const parts = /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#@]*)@)?([^/?#@]*)((?:\/[^?#@]*)?)(?:\?([^#@]*))?$/s.exec(
       text,
     );
+    // An @ further on may be the end of a password with a slash in it: nothing before it may be taken for a host.
     if (parts === null || parts[1] !== form.scheme) throw invalid(form);
     const [, , credentials, hosts = '', path = '', query = ''] = parts;
     const colon = credentials?.indexOf(':') ?? -1;

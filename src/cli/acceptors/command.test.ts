@@ -124,11 +124,11 @@ describe('baton acceptors cost', () => {
     ];
     const { out, code } = await baton('cost', ...args);
     expect(code).toBe(0);
-    expect(out).toMatch(/conditional writes +78,840,000 +30/);
+    expect(out).toMatch(/conditional writes +52,560,000 +20/);
     const { month } = JSON.parse((await baton('cost', ...args, '-f', 'json')).out) as {
       month: { price: number };
     };
-    expect(month.price).toBeCloseTo(78.84 * 2 * 0.7 + 78.84 * 0.15);
+    expect(month.price).toBeCloseTo(52.56 * 2 * 0.7 + 78.84 * 0.15);
   });
 
   test('refuses what is no number, and no profile', async () => {

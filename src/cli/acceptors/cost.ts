@@ -3,8 +3,7 @@
  *
  * Every region's primary changes its partition-set's register once in an interval: two phases, so two conditional writes at each
  * acceptor. That is all when one region is alone. Where regions take turns, the version that a region knows has been replaced
- * since: its first write is refused, it reads the register and the identity, writes, and looks once more at the identity
- * (`store-acceptor.ts` says why). The test beside this file counts them on real clusters.
+ * since: it reads the register and the identity, writes, and looks once more at the identity (`store-acceptor.ts` says why). The test beside this file counts them on real clusters.
  */
 
 export interface Traffic {
@@ -16,7 +15,7 @@ export interface Traffic {
 
 /** Of one change at one acceptor on a store. */
 export const CHANGE_ALONE: Traffic = { writes: 2, reads: 0 };
-export const CHANGE_IN_TURNS: Traffic = { writes: 3, reads: 3 };
+export const CHANGE_IN_TURNS: Traffic = { writes: 2, reads: 3 };
 
 /** A month as price lists have it: 730 hours. */
 const MONTH_MS = 730 * 3_600_000;
