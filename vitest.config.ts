@@ -18,6 +18,7 @@ const never = ['**/node_modules/**', 'build/**', ...leftOut];
 const ALONE = [
   'test/bench/caspaxos.process.test.ts',
   'test/chaos/chaos.process.test.ts',
+  'test/chaos/stores.process.test.ts',
   'test/client/failover.process.test.ts',
   'test/dashboard/many-sets.process.test.ts',
   'test/gateway/outage.process.test.ts',

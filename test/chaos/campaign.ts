@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConsistencyLevel, FeedRecord, RunRecord } from 'baton/check';
 import { BatonClient } from 'baton/client';
 import { Random } from 'baton/sim';
-import { type Abilities, Faults } from './faults.ts';
+import { type Abilities, acceptorsIn, Faults } from './faults.ts';
 import { feedRecordOf, FeedFollower } from './feed-follower.ts';
 import { converge, finalSetOf, type FinalSet, lostWrites, readCopies } from './final-state.ts';
 import { allowedMs, type FaultWindow, longestGap, StallMeter } from './gaps.ts';
@@ -17,6 +17,7 @@ import { Ground, REGIONS } from './ground.ts';
 import { Prober } from './prober.ts';
 import { Recorder } from './record.ts';
 import { type Fault, formatFault, leastFaults, scheduleOf } from './schedule.ts';
+import { Stores, type StoresOptions } from './stores.ts';
 import { ChaosClient } from './workload.ts';
 
 export interface CampaignOptions {
@@ -27,12 +28,16 @@ export interface CampaignOptions {
   readonly partitionSets: number;
   readonly clients: number;
   readonly abilities: Abilities;
+  /** For runs that must fail. */
+  readonly storeDefects?: StoresOptions;
   readonly progress: (line: string) => void;
 }
 
 export interface DoneFault extends FaultWindow {
   readonly fault: Fault;
   readonly targets: readonly string[];
+  /** Whether the store that was to be away was missed by every node. */
+  readonly isStoreMissed: boolean;
   readonly gapMs: number;
   readonly allowedMs: number;
 }
@@ -66,14 +71,16 @@ const WARM_MS = 1500;
 const PATIENCE_MS = 60_000;
 
 export async function runCampaign(options: CampaignOptions): Promise<Evidence> {
-  const { consistency, partitionSets, abilities, progress } = options;
-  progress(`${consistency}: starting three regions, five acceptors, ${partitionSets} partition-sets`);
-  const ground = await Ground.start({ consistency, partitionSets, namespaces: abilities.canCut });
-  const run = new Run(ground, options);
+  const { consistency, partitionSets, abilities, storeDefects, progress } = options;
+  progress(
+    `${consistency}: starting three regions, ${acceptorsIn(abilities)}, ${partitionSets} partition-sets`,
+  );
+  const stores = abilities.stores.length > 0 ? await Stores.start(abilities.stores, storeDefects) : undefined;
   try {
-    return await run.play();
+    const ground = await Ground.start({ consistency, partitionSets, namespaces: abilities.canCut, stores });
+    return await new Run(ground, options).whole();
   } finally {
-    await run.end();
+    await stores?.close();
   }
 }
 
@@ -97,7 +104,15 @@ class Run {
     this.#documents = ground.documents(DOCUMENTS);
   }
 
-  async play(): Promise<Evidence> {
+  async whole(): Promise<Evidence> {
+    try {
+      return await this.#play();
+    } finally {
+      await this.#end();
+    }
+  }
+
+  async #play(): Promise<Evidence> {
     await this.#demandCalm('at the start');
     const setOf = new Map(
       [...this.#documents].flatMap(([name, ids]) => ids.map((id) => [id, name] as const)),
@@ -118,7 +133,7 @@ class Run {
     const caughtUp = quietFrom !== undefined && (await this.#feedEnds(feed));
     feed.stop();
     await following;
-    await this.end();
+    await this.#end();
     const copies = await readCopies(this.#ground);
     const sets = [...this.#recorder.sets.values()].map((set): SetEvidence => {
       const final = finalSetOf(copies.get(set.partitionSet)!, undone.get(set.partitionSet) ?? []);
@@ -131,7 +146,7 @@ class Run {
   }
 
   /** Whatever happened: nothing is left running. */
-  async end(): Promise<void> {
+  async #end(): Promise<void> {
     this.#isOver = true;
     this.#stalls.stop();
     await Promise.all(this.#clients.splice(0).map((client) => client.close()));
@@ -187,20 +202,22 @@ class Run {
     const { seed, seconds, abilities, progress } = this.#options;
     const faults = new Faults(this.#ground, new Random(seed, 2), abilities.faketime);
     const until = performance.now() + seconds * 1000;
-    for (const fault of scheduleOf(abilities.kinds, new Random(seed, 1))) {
+    for (const fault of scheduleOf(abilities.kinds, new Random(seed, 1), abilities.stores)) {
       const isEnough = performance.now() >= until && this.#faults.length >= leastFaults(seconds);
       if (isEnough || this.#isStuck) return;
       const targets = await faults.targetOf(fault);
       const name = `${formatFault(fault)} (${targets.join(', ')})`;
       this.#stalls.take();
       const from = performance.now();
+      let isStoreMissed = false;
       try {
+        isStoreMissed = await faults.takeStore(fault);
         const lacking = await this.#inflict(faults, fault, targets);
         if (lacking !== undefined) this.#getStuck(`after ${name}: ${lacking}`);
       } catch (error) {
         this.#getStuck(`in ${name}: ${String(error)}`);
       }
-      this.#measure(fault, targets, from);
+      this.#measure({ fault, targets, isStoreMissed }, from);
       const { gapMs, allowedMs: allowed } = this.#faults.at(-1)!;
       progress(`  ${name}: longest gap ${gapMs} ms, allowed ${allowed}`);
     }
@@ -223,11 +240,12 @@ class Run {
     this.#troubles.push(`stuck ${what}`);
   }
 
-  #measure(fault: Fault, targets: readonly string[], from: number): void {
+  #measure(what: Pick<DoneFault, 'fault' | 'targets' | 'isStoreMissed'>, from: number): void {
+    const { fault, targets } = what;
     const stallMs = Math.round(this.#stalls.take());
     const window: FaultWindow = { kind: fault.kind, from, to: performance.now(), stallMs };
     const { ms, partitionSet } = longestGap(this.#recorder.sets.values(), window);
-    const done = { ...window, fault, targets, gapMs: Math.round(ms), allowedMs: allowedMs(window) };
+    const done = { ...window, ...what, gapMs: Math.round(ms), allowedMs: allowedMs(window) };
     this.#faults.push(done);
     if (ms > done.allowedMs)
       this.#troubles.push(
@@ -251,7 +269,7 @@ class Run {
   }
 
   async #heal(): Promise<boolean> {
-    await this.#ground.cluster.heal();
+    await this.#ground.heal();
     const lacking = await this.#ground.calm(PATIENCE_MS);
     if (lacking !== undefined) this.#troubles.push(`stuck at the end: ${lacking}`);
     return lacking === undefined;

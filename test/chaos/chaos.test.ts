@@ -3,11 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { Random } from 'baton/sim';
 import { abilitiesOf } from './faults.ts';
 import { allowedMs, gapIn, longestGap, SLACK_MS } from './gaps.ts';
-import { SESSION_PLANTS, STRONG_PLANTS } from './plants.ts';
+import type { DoneFault } from './campaign.ts';
+import { SESSION_PLANTS, STORE_PLANTS, STRONG_PLANTS } from './plants.ts';
 import { positionIn, Recorder } from './record.ts';
 import { parseRecording, type Recording } from './recording.ts';
-import { BOUND_MS, FAULT_KINDS, scheduleOf } from './schedule.ts';
-import { judge, judgeSet } from './verdict.ts';
+import { BOUND_MS, FAULT_KINDS, formatFault, isOfStore, scheduleOf, STORE_KINDS } from './schedule.ts';
+import { type AcceptorStanding, isMissed, lackIn } from './standing.ts';
+import { judge, judgeSet, losses } from './verdict.ts';
 
 function recorded(name: string): Recording {
   return parseRecording(readFileSync(new URL(`recordings/${name}.jsonl`, import.meta.url), 'utf8'));
@@ -52,6 +54,30 @@ describe('a schedule', () => {
     for (const seed of [1, 2, 3, 4]) expect(take(seed, 1)[0]).toMatchObject({ kind: 'kill', part: 'writer' });
   });
 
+  test('takes the stores away in turn, each before any comes again, killed and paused, one with every fault', () => {
+    const schedule = scheduleOf(FAULT_KINDS, new Random(5, 1), STORE_KINDS);
+    const faults = Array.from({ length: 60 }, () => schedule.next().value);
+    for (let at = 0; at < faults.length; at += STORE_KINDS.length) {
+      const away = faults.slice(at, at + STORE_KINDS.length).map(({ loss }) => loss?.store);
+      expect(new Set(away)).toEqual(new Set(STORE_KINDS));
+    }
+    const ways = new Set(faults.map(({ loss }) => `${loss?.how} ${loss?.store}`));
+    expect(ways.size).toBe(2 * STORE_KINDS.length);
+    for (const { kind, loss } of faults) if (isOfStore(kind)) expect(kind).toBe(`${loss?.how} store`);
+    expect(take(5, 40).every(({ loss }) => loss === undefined)).toBe(true);
+  });
+
+  test('says what is away', () => {
+    const fault = { kind: 'kill', part: 'writer', holdMs: 4210, calmMs: 0, offsetSeconds: 5 } as const;
+    const loss = { store: 'redis', how: 'pause' } as const;
+    expect(formatFault(fault)).toBe('kill writer for 4.2 s');
+    expect(formatFault({ ...fault, loss })).toBe('kill writer for 4.2 s, redis paused');
+    expect(formatFault({ ...fault, kind: 'pause store', loss })).toBe('pause store redis for 4.2 s');
+    expect(formatFault({ ...fault, kind: 'acceptors', loss })).toBe(
+      'acceptors a service for 4.2 s, redis paused',
+    );
+  });
+
   test('pauses for less and for more than a lease', () => {
     const pauses = take(5, 300).filter(({ kind }) => kind === 'pause');
     expect(pauses.some(({ holdMs }) => holdMs < 2500)).toBe(true);
@@ -62,7 +88,12 @@ describe('a schedule', () => {
     const { kinds, notRun } = abilitiesOf(false, undefined);
     expect(kinds).toEqual(['kill', 'pause', 'stop', 'switchover', 'acceptors']);
     expect(notRun).toHaveLength(2);
-    expect(abilitiesOf(true, '/lib.so')).toMatchObject({ kinds: FAULT_KINDS, notRun: [] });
+    const withoutStores = FAULT_KINDS.filter((kind) => !isOfStore(kind));
+    expect(abilitiesOf(true, '/lib.so')).toMatchObject({ kinds: withoutStores, notRun: [] });
+    const mixed = abilitiesOf(true, '/lib.so', STORE_KINDS);
+    expect(mixed.kinds).toEqual(FAULT_KINDS.filter((kind) => !kind.startsWith('cut')));
+    expect(mixed.canCut).toBe(false);
+    expect(mixed.notRun).toEqual([expect.stringMatching(/^cuts: the servers of stores/)]);
   });
 });
 
@@ -84,32 +115,98 @@ describe('a gap', () => {
   });
 });
 
+const OPTIONS = {
+  seed: 1,
+  consistency: 'Strong',
+  seconds: 60,
+  partitionSets: 8,
+  clients: 1,
+  abilities: abilitiesOf(false, undefined),
+  progress: () => {},
+} as const;
+
+const NOTHING_DONE = {
+  options: OPTIONS,
+  faults: [],
+  failovers: new Map<string, number>(),
+  sets: [],
+  troubles: [],
+  directory: '',
+  discard: () => {},
+};
+
 test('a run in which too little happened fails, and so does one with troubles', () => {
   const recorder = new Recorder('Strong', ['items-0']);
-  const options = {
-    seed: 1,
-    consistency: 'Strong',
-    seconds: 60,
-    partitionSets: 8,
-    clients: 1,
-    abilities: abilitiesOf(false, undefined),
-    progress: () => {},
-  } as const;
-  const run = {
-    recorder,
-    options,
-    faults: [],
-    failovers: new Map(),
-    sets: [],
-    directory: '',
-    discard: () => {},
-  };
-  expect(judge({ ...run, troubles: ['stuck'] }).map(({ rule }) => rule)).toEqual([
+  expect(judge({ ...NOTHING_DONE, recorder, troubles: ['stuck'] }).map(({ rule }) => rule)).toEqual([
     'trouble',
     'too little',
     'too little',
     'too little',
   ]);
+});
+
+describe('a run with stores', () => {
+  const abilities = abilitiesOf(false, undefined, STORE_KINDS);
+  const recorder = new Recorder('Strong', ['items-0']);
+  for (let write = 0; write < OPTIONS.seconds * OPTIONS.partitionSets; write += 1)
+    recorder.count('write: ok');
+  const schedule = scheduleOf(abilities.kinds, new Random(3, 1), STORE_KINDS);
+  const done = Array.from({ length: 6 }, (): DoneFault => {
+    const fault = schedule.next().value;
+    const window = { kind: fault.kind, from: 0, to: 1, stallMs: 0 };
+    return { ...window, fault, targets: ['west'], isStoreMissed: true, gapMs: 1, allowedMs: 2 };
+  });
+  const judged = (faults: readonly DoneFault[]) =>
+    judge({
+      ...NOTHING_DONE,
+      options: { ...OPTIONS, abilities },
+      recorder,
+      faults,
+      failovers: new Map([['silence', OPTIONS.partitionSets]]),
+    });
+
+  test('passes when each of them was away', () => {
+    expect(judged(done)).toEqual([]);
+    const counted = losses({ options: { ...OPTIONS, abilities }, faults: done });
+    expect(counted.map(({ killed, paused }) => killed + paused)).toEqual([2, 2, 2]);
+  });
+
+  test.each(STORE_PLANTS.map((plant) => [plant.name, plant] as const))(
+    'with a planted defect, %s, has done too little',
+    (_, { sentence, plant }) => {
+      const planted = plant(done);
+      expect(judged(planted)).toEqual([{ rule: 'too little', sentence: expect.stringContaining(sentence) }]);
+    },
+  );
+});
+
+describe('an acceptor', () => {
+  const standing = (state: AcceptorStanding['state'], error?: string): AcceptorStanding[] => [
+    { url: 'redis://127.0.0.1:6379', state, ...(error !== undefined && { error }) },
+    { url: 'http://127.0.0.1:4001', state: 'up' },
+  ];
+  const told = (...nodes: readonly AcceptorStanding[][]) =>
+    new Map(nodes.map((one, at) => [`n${at}`, one] as const));
+
+  test('is missed when every node that answers says that it is down', () => {
+    const url = 'redis://127.0.0.1:6379';
+    expect(isMissed(told(standing('down'), standing('down')), url)).toBe(true);
+    expect(isMissed(told(standing('down'), standing('up')), url)).toBe(false);
+    expect(isMissed(told(standing('down'), standing('unknown')), url)).toBe(false);
+    expect(isMissed(told(standing('down')), 'etcd://127.0.0.1:2379')).toBe(false);
+    expect(isMissed(told(), url)).toBe(false);
+  });
+
+  test('is back when every node works with it, and never again when one has given it up', () => {
+    expect(lackIn(told(standing('up'), standing('up')))).toBeUndefined();
+    expect(lackIn(told(standing('up'), standing('down', 'refused')))).toEqual({
+      what: 'n1 says that redis://127.0.0.1:6379 is down: refused',
+      isForGood: false,
+    });
+    const lost =
+      'Acceptor redis://127.0.0.1:6379 is not used any more: it has lost its identity. Replace it.';
+    expect(lackIn(told(standing('down', lost), standing('up')))).toMatchObject({ isForGood: true });
+  });
 });
 
 test('an etag is a position', () => {

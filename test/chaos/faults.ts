@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import type { Random } from 'baton/sim';
 import { findProgram } from '../support/programs.ts';
 import { type Ground, REGIONS } from './ground.ts';
-import { type Fault, FAULT_KINDS, type FaultKind } from './schedule.ts';
+import { type Fault, FAULT_KINDS, type FaultKind, isOfStore, type StoreKind } from './schedule.ts';
 
 export interface Abilities {
   readonly kinds: readonly FaultKind[];
@@ -15,9 +15,12 @@ export interface Abilities {
   /** What cannot be done here, and how to get it. */
   readonly notRun: readonly string[];
   readonly faketime: string | undefined;
+  /** Stores that are acceptors of the cluster, beside services. */
+  readonly stores: readonly StoreKind[];
 }
 
-const ACCEPTORS_KILLED = 2;
+/** A minority of five. */
+const ACCEPTORS_AWAY = 2;
 
 /** The library that comes with the program; `BATON_FAKETIME` names another one. */
 export function findFaketime(): string | undefined {
@@ -30,17 +33,37 @@ export function findFaketime(): string | undefined {
   return places.map((place) => join(place, 'faketime', 'libfaketime.so.1')).find((file) => existsSync(file));
 }
 
-export function abilitiesOf(canCut: boolean, faketime: string | undefined): Abilities {
-  const isPossible = (kind: FaultKind): boolean =>
-    kind === 'clock' ? faketime !== undefined : canCut || !kind.startsWith('cut');
+/** With stores there are no cuts: their servers are on loopback, which the networks of regions do not reach. */
+export function abilitiesOf(
+  canMakeNetworks: boolean,
+  faketime: string | undefined,
+  stores: readonly StoreKind[] = [],
+): Abilities {
+  const hasStores = stores.length > 0;
+  const canCut = canMakeNetworks && !hasStores;
+  const isPossible = (kind: FaultKind): boolean => {
+    if (isOfStore(kind)) return hasStores;
+    return kind === 'clock' ? faketime !== undefined : canCut || !kind.startsWith('cut');
+  };
+  const whyNoCuts = hasStores
+    ? 'the servers of stores are on loopback, which the network namespaces of regions do not reach'
+    : 'network namespaces need Linux, root, iproute2 and util-linux';
   const notRun = [
-    ...(canCut ? [] : ['cuts: network namespaces need Linux, root, iproute2 and util-linux']),
+    ...(canCut ? [] : [`cuts: ${whyNoCuts}`]),
     ...(faketime === undefined
       ? ['clock: libfaketime is not installed (Debian: apt-get install faketime)']
       : []),
   ];
-  return { kinds: FAULT_KINDS.filter(isPossible), canCut, notRun, faketime };
+  return { kinds: FAULT_KINDS.filter(isPossible), canCut, notRun, faketime, stores };
 }
+
+/** For people. */
+export function acceptorsIn({ stores }: Pick<Abilities, 'stores'>): string {
+  return stores.length === 0 ? 'five acceptors' : `five acceptors (${stores.join(', ')} and services)`;
+}
+
+/** Nodes speak to every acceptor once in an interval, and wait a second for an answer; the rest is for a busy machine. */
+const NOTICED_MS = 8000;
 
 const NOTHING_MORE = async (): Promise<void> => {};
 
@@ -55,8 +78,9 @@ export class Faults {
     this.#faketime = faketime;
   }
 
-  async targetOf({ kind, part }: Fault): Promise<readonly string[]> {
-    if (kind === 'acceptors') return this.#acceptors();
+  async targetOf({ kind, part, loss }: Fault): Promise<readonly string[]> {
+    if (isOfStore(kind)) return [loss!.store];
+    if (kind === 'acceptors') return this.#services(loss === undefined ? ACCEPTORS_AWAY : ACCEPTORS_AWAY - 1);
     const writer = await this.#ground.writer();
     const readers = REGIONS.filter((region) => region !== writer);
     const reader = readers[this.#random.integer(readers.length)]!;
@@ -67,6 +91,9 @@ export class Faults {
     const { cluster } = this.#ground;
     const target = targets[0]!;
     switch (fault.kind) {
+      case 'kill store':
+      case 'pause store':
+        return NOTHING_MORE;
       case 'kill':
         await cluster.kill(target);
         return NOTHING_MORE;
@@ -106,18 +133,25 @@ export class Faults {
     }
   }
 
+  /**
+   * The store goes first, and the fault begins when every node has noticed. Resolves with whether they have: a store that
+   * nobody misses was not away.
+   */
+  async takeStore({ loss }: Fault): Promise<boolean> {
+    if (loss === undefined) return false;
+    await this.#ground.stores!.takeAway(loss);
+    return this.#ground.misses(loss.store, NOTICED_MS);
+  }
+
   /** Everything is as it was, except who writes. */
   async heal(undo: () => Promise<void>): Promise<void> {
     await undo();
-    await this.#ground.cluster.heal();
+    await this.#ground.heal();
   }
 
-  #acceptors(): readonly string[] {
-    const names = this.#ground.cluster.config.acceptors.map(({ name }) => name);
-    return Array.from(
-      { length: ACCEPTORS_KILLED },
-      () => names.splice(this.#random.integer(names.length), 1)[0]!,
-    );
+  #services(count: number): readonly string[] {
+    const names = this.#ground.services;
+    return Array.from({ length: count }, () => names.splice(this.#random.integer(names.length), 1)[0]!);
   }
 
   /** Away from there; and back. */

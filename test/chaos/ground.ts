@@ -6,12 +6,16 @@ import { request as httpsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { printableUrl } from 'baton/caspaxos';
 import type { ConsistencyLevel, StalenessBound } from 'baton/check';
 import type { ConnectOptions } from 'baton/client';
 import { epkOf } from 'baton/engine';
 import type { HistoryEntry } from 'baton/failover';
 import { LocalCluster, nodesOf, partitionSetsOf, type PlacedNode } from 'baton/server';
 import type { RpcTls } from 'baton/transport';
+import type { StoreKind } from './schedule.ts';
+import { type AcceptorStanding, isMissed, lackIn, type Told } from './standing.ts';
+import type { Stores } from './stores.ts';
 
 export const REGIONS = ['west', 'east', 'north'] as const;
 const ACCEPTORS = 5;
@@ -27,6 +31,8 @@ export interface GroundOptions {
   readonly partitionSets: number;
   /** Whether links can be cut; needs root. */
   readonly namespaces: boolean;
+  /** Acceptors that are no services of ours. */
+  readonly stores?: Stores | undefined;
 }
 
 export interface View {
@@ -48,24 +54,28 @@ export interface LostWriteRow {
 
 export class Ground {
   readonly cluster: LocalCluster;
+  readonly stores: Stores | undefined;
   /** Processes that ended, and nobody had asked for that. */
   readonly lost: string[];
 
-  private constructor(cluster: LocalCluster, lost: string[]) {
+  private constructor(cluster: LocalCluster, stores: Stores | undefined, lost: string[]) {
     this.cluster = cluster;
+    this.stores = stores;
     this.lost = lost;
   }
 
-  static async start({ consistency, partitionSets, namespaces }: GroundOptions): Promise<Ground> {
+  static async start({ consistency, partitionSets, namespaces, stores }: GroundOptions): Promise<Ground> {
     const directory = mkdtempSync(join(tmpdir(), 'baton-chaos-'));
-    if (consistency === 'BoundedStaleness') writeBoundedFile(directory, partitionSets);
+    const urls = stores?.urls ?? [];
+    if (consistency === 'BoundedStaleness') writeBoundedFile(directory, partitionSets, urls);
     const lost: string[] = [];
     const cluster = await LocalCluster.start({
       directory,
       portBase: 'free',
       regions: [...REGIONS],
       partitionSets,
-      acceptors: ACCEPTORS,
+      acceptors: ACCEPTORS - urls.length,
+      ...(urls.length > 0 && { stores: urls }),
       profile: 'fast',
       consistency,
       namespaces,
@@ -73,7 +83,7 @@ export class Ground {
         if (event.type === 'lost') lost.push(`${event.process} ended by itself (${event.how}): ${event.log}`);
       },
     });
-    return new Ground(cluster, lost);
+    return new Ground(cluster, stores, lost);
   }
 
   get partitionSets(): readonly string[] {
@@ -82,6 +92,11 @@ export class Ground {
 
   get nodes(): readonly PlacedNode[] {
     return nodesOf(this.cluster.config);
+  }
+
+  /** Acceptors that are processes of the cluster. */
+  get services(): string[] {
+    return this.cluster.config.acceptors.flatMap(({ name, serve }) => (serve === undefined ? [] : [name]));
   }
 
   /** What people show to nodes that want a certificate. */
@@ -132,9 +147,56 @@ export class Ground {
     return merged;
   }
 
-  /** Until every partition-set takes writes with all regions in its lease set. Undefined if it does; else what is lacking. */
+  /** Every process runs, every link is whole, every store is there. Nodes start without the store that is still away. */
+  async heal(): Promise<void> {
+    await this.cluster.heal();
+    await this.stores?.bringBack();
+  }
+
+  /** What every node that answers says of the acceptors. */
+  async acceptorsTold(): Promise<Told> {
+    const answers = await Promise.all(
+      this.nodes.map(async (node) => {
+        const path = '/v1/node';
+        const about = this.#ask<{ acceptors: readonly AcceptorStanding[] }>(node, path);
+        const told = await about.catch(() => undefined);
+        return told === undefined ? [] : [[node.name, told.acceptors] as const];
+      }),
+    );
+    return new Map(answers.flat());
+  }
+
+  /** Until all nodes miss that store; false if they do not. */
+  async misses(store: StoreKind, withinMs: number): Promise<boolean> {
+    const url = printableUrl(this.stores!.urlOf(store));
+    const until = performance.now() + withinMs;
+    for (;;) {
+      if (isMissed(await this.acceptorsTold(), url)) return true;
+      if (performance.now() > until) return false;
+      await sleep(LOOK_MS);
+    }
+  }
+
+  /**
+   * Until every partition-set takes writes with all regions in its lease set, and every node works with every store. Undefined
+   * if it does; else what is lacking.
+   */
   async calm(withinMs: number): Promise<string | undefined> {
     const until = performance.now() + withinMs;
+    return (await this.#setsCalm(until, withinMs)) ?? (this.stores && (await this.#storesCalm(until)));
+  }
+
+  async #storesCalm(until: number): Promise<string | undefined> {
+    for (;;) {
+      const told = await this.acceptorsTold();
+      const lack = lackIn(told);
+      if (lack === undefined && told.size === this.nodes.length) return undefined;
+      if (lack?.isForGood === true || performance.now() > until) return lack?.what ?? 'some node is silent';
+      await sleep(LOOK_MS);
+    }
+  }
+
+  async #setsCalm(until: number, withinMs: number): Promise<string | undefined> {
     for (;;) {
       const views = await this.views();
       const lacking = this.partitionSets.filter((name) => !isCalm(views.get(name)));
@@ -245,7 +307,7 @@ function brief(view: View | undefined, name: string): object {
 }
 
 /** A local cluster takes the file that it finds; addresses are settled when it starts. */
-function writeBoundedFile(directory: string, partitionSets: number): void {
+function writeBoundedFile(directory: string, partitionSets: number, stores: readonly string[]): void {
   const { versions, ms } = STALENESS;
   const node = (region: string, at: number): string =>
     `  - { name: ${region}, nodes: [{ name: ${region}-1, listen: "127.0.0.1:${4101 + at}", http: "127.0.0.1:${4201 + at}", data: ./${region}-1 }] }`;
@@ -259,7 +321,8 @@ function writeBoundedFile(directory: string, partitionSets: number): void {
     'regions:',
     ...REGIONS.map(node),
     'acceptors:',
-    ...Array.from({ length: ACCEPTORS }, (_, at) => acceptor(at)),
+    ...stores.map((url, at) => `  - { name: s${at + 1}, url: "${url}" }`),
+    ...Array.from({ length: ACCEPTORS - stores.length }, (_, at) => acceptor(at)),
     'containers:',
     `  - { name: items, partitionKey: /id, partitionSets: ${partitionSets} }`,
     '',

@@ -2,8 +2,9 @@
  * Chaos for real processes: a cluster of three regions on this machine, clients at every consistency level, and one fault after
  * another; then the checkers of the simulator judge what the clients were told.
  *
- *   npm run chaos [-- --minutes 5] [--seed N] [--consistency LEVEL] [--partition-sets 8] [--kinds kill,pause] [--json]
+ *   npm run chaos [-- --minutes 5] [--seed N] [--consistency LEVEL] [--partition-sets 8] [--kinds kill,pause] [--stores] [--json]
  *
+ * With --stores the acceptors are a PostgreSQL, a Redis, an etcd and two services, and one of the stores is away during every fault.
  * The levels share the minutes. The seed decides the faults and what clients try; what the machine makes of it differs from run to run.
  */
 import { randomInt } from 'node:crypto';
@@ -15,7 +16,8 @@ import { canMakeNamespaces } from './environment.ts';
 import { abilitiesOf, findFaketime } from './faults.ts';
 import { formatRecording, keepHistories } from './recording.ts';
 import { formatSummary, summarize, type Summary } from './report.ts';
-import { FAULT_KINDS, type FaultKind } from './schedule.ts';
+import { FAULT_KINDS, type FaultKind, STORE_KINDS } from './schedule.ts';
+import { lackingPrograms } from './stores.ts';
 import { judge } from './verdict.ts';
 
 const { values } = parseArgs({
@@ -26,6 +28,7 @@ const { values } = parseArgs({
     'partition-sets': { type: 'string', default: '8' },
     clients: { type: 'string', default: '6' },
     kinds: { type: 'string' },
+    stores: { type: 'boolean', default: false },
     /** Writes what was recorded of the first partition-set to a file. */
     record: { type: 'string' },
     json: { type: 'boolean', default: false },
@@ -36,11 +39,15 @@ const seed = positive('seed', values.seed ?? String(randomInt(1, 2 ** 31)));
 const levels =
   values.consistency === undefined ? CONSISTENCY_LEVELS : values.consistency.split(',').map(levelIn);
 const seconds = (positive('minutes', values.minutes) * 60) / levels.length;
-const everything = abilitiesOf(canMakeNamespaces(), findFaketime());
+const stores = values.stores ? STORE_KINDS : [];
+for (const { name, why, how } of lackingPrograms(stores)) usage(`${name} cannot be had: ${why}; ${how}`);
+const everything = abilitiesOf(canMakeNamespaces(), findFaketime(), stores);
 const kinds = values.kinds?.split(',').map(kindIn) ?? everything.kinds;
 const abilities = { ...everything, kinds: kinds.filter((kind) => everything.kinds.includes(kind)) };
 if (abilities.kinds.length === 0)
   usage(`none of the kinds of faults can be done here: ${everything.notRun.join('; ')}`);
+// The servers of stores are ended when this process exits; a signal alone would not let it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const summaries: Summary[] = [];
 for (const consistency of levels) {

@@ -10,6 +10,7 @@ import {
   positionOrder,
   samePosition,
 } from 'baton/check';
+import type { DoneFault } from './campaign.ts';
 import type { Recording } from './recording.ts';
 
 export interface Plant {
@@ -184,6 +185,35 @@ export const SESSION_PLANTS: readonly Plant[] = [
         recording,
         ({ snapshot, version }) => snapshot !== undefined && version !== undefined && version.lsn > 1,
         (read) => ({ ...read, snapshot: { epoch: read.version!.epoch, lsn: read.version!.lsn - 1 } }),
+      ),
+  },
+];
+
+/** Put into what a run did, with a part of the sentence that must say so. */
+export interface DeedPlant {
+  readonly name: string;
+  readonly sentence: string;
+  readonly plant: (faults: readonly DoneFault[]) => readonly DoneFault[];
+}
+
+/** Of a run with stores. */
+export const STORE_PLANTS: readonly DeedPlant[] = [
+  {
+    name: 'a store is never taken away',
+    sentence: 'redis was never away.',
+    plant: (faults) =>
+      faults.map((done) =>
+        done.fault.loss?.store === 'redis'
+          ? { ...done, fault: { ...done.fault, loss: { store: 'etcd', how: 'kill' } } }
+          : done,
+      ),
+  },
+  {
+    name: 'the processes of a store are killed and paused, and it goes on answering',
+    sentence: 'postgres was never away; 2 times it was to be',
+    plant: (faults) =>
+      faults.map((done) =>
+        done.fault.loss?.store === 'postgres' ? { ...done, isStoreMissed: false } : done,
       ),
   },
 ];

@@ -1,8 +1,9 @@
 /** What a run prints: a table for people, or one object for programs. */
 import type { Evidence } from './campaign.ts';
+import { acceptorsIn } from './faults.ts';
 import { SLACK_MS } from './gaps.ts';
 import { BOUND_MS, FAULT_KINDS, type FaultKind, formatFault } from './schedule.ts';
-import { acknowledgedIn, failoversIn, type Violation } from './verdict.ts';
+import { acknowledgedIn, failoversIn, losses, type StoreLosses, type Violation } from './verdict.ts';
 
 export interface GapRow {
   readonly fault: FaultKind;
@@ -20,6 +21,8 @@ export interface Summary {
   readonly feedChanges: number;
   readonly faults: number;
   readonly gaps: readonly GapRow[];
+  /** Of a cluster with stores: how often each was away. */
+  readonly stores: readonly StoreLosses[];
   readonly slackMs: number;
   readonly failovers: Readonly<Record<string, number>>;
   readonly undone: number;
@@ -52,6 +55,7 @@ export function summarize(evidence: Evidence, violations: readonly Violation[]):
     feedChanges: count('feed: changes'),
     faults: faults.length,
     gaps: gapRows(evidence),
+    stores: losses(evidence),
     slackMs: SLACK_MS,
     failovers: Object.fromEntries(failovers),
     undone: undone.size,
@@ -86,10 +90,14 @@ export function formatSummary(summary: Summary, evidence: Evidence): string {
   const { consistency, seed, partitionSets, writes, gaps, failovers, undone, violations, notRun } = summary;
   const causes = Object.entries(failovers).map(([cause, times]) => `${cause} ${times}`);
   const lines = [
-    `${consistency}: seed ${seed}, three regions, five acceptors, ${partitionSets} partition-sets`,
+    `${consistency}: seed ${seed}, three regions, ${acceptorsIn(evidence.options.abilities)}, ${partitionSets} partition-sets`,
     `  writes     ${writes.acknowledged} acknowledged, ${writes.failed} refused, ${writes.unknown} of unknown outcome; ${undone} undone`,
     `  reads      ${summary.reads}; ${summary.feedChanges} changes from the feed`,
     `  failovers  ${failoversIn(evidence)}: ${causes.join(', ')}`,
+    ...summary.stores.map(
+      ({ store, killed, paused, unnoticed }) =>
+        `  ${store.padEnd(10)} ${killed} times killed, ${paused} paused${unnoticed === 0 ? '' : `, ${unnoticed} times without anybody noticing`}`,
+    ),
     `  answers    ${countsOf(evidence)}`,
     `  ${'fault'.padEnd(20)}${'times'.padStart(6)}${'longest gap'.padStart(13)}${'bound'.padStart(10)}`,
     ...gaps.map(
@@ -108,6 +116,6 @@ export function formatSummary(summary: Summary, evidence: Evidence): string {
     '  schedule',
     ...(summary.schedule ?? []).map((line) => `    ${line}`),
     `  data, logs and histories are kept in ${summary.directory}`,
-    `  again: npm run chaos -- --seed ${seed} --consistency ${consistency}`,
+    `  again: npm run chaos -- --seed ${seed} --consistency ${consistency}${summary.stores.length === 0 ? '' : ' --stores'}`,
   ].join('\n')}\n`;
 }

@@ -9,7 +9,7 @@ import {
 } from 'baton/check';
 import type { Evidence } from './campaign.ts';
 import { STALENESS } from './ground.ts';
-import { leastFaults } from './schedule.ts';
+import { leastFaults, type StoreKind } from './schedule.ts';
 
 /** The nodes' clocks and this process's run at one pace; what remains is the way of an answer. */
 const CLOCK_MARGIN_MS = 250;
@@ -56,6 +56,23 @@ export function failoversIn({ failovers }: Pick<Evidence, 'failovers'>): number 
   return [...failovers.values()].reduce((sum, count) => sum + count, 0);
 }
 
+export interface StoreLosses {
+  readonly store: StoreKind;
+  readonly killed: number;
+  readonly paused: number;
+  /** It was to be away, and some node went on working with it. */
+  readonly unnoticed: number;
+}
+
+export function losses({ options, faults }: Pick<Evidence, 'options' | 'faults'>): readonly StoreLosses[] {
+  return options.abilities.stores.map((store) => {
+    const ofIt = faults.filter(({ fault }) => fault.loss?.store === store);
+    const missed = ofIt.filter(({ isStoreMissed }) => isStoreMissed);
+    const killed = missed.filter(({ fault }) => fault.loss?.how === 'kill').length;
+    return { store, killed, paused: missed.length - killed, unnoticed: ofIt.length - missed.length };
+  });
+}
+
 export function judge(evidence: Evidence): Violation[] {
   const { sets, recorder, troubles, faults } = evidence;
   const found = sets.flatMap(({ partitionSet, record, feed, final: { copies } }) =>
@@ -70,6 +87,7 @@ export function judge(evidence: Evidence): Violation[] {
     faults: faults.length,
     failovers: failoversIn(evidence),
   };
+  const unseen = losses(evidence).filter(({ killed, paused }) => killed + paused === 0);
   const few = (Object.keys(least) as (keyof Least)[]).filter((what) => counts[what] < least[what]);
   return [
     ...found,
@@ -78,6 +96,10 @@ export function judge(evidence: Evidence): Violation[] {
     ...few.map((what) => ({
       rule: 'too little',
       sentence: `${what}: ${counts[what]}, and a run needs ${least[what]}.`,
+    })),
+    ...unseen.map(({ store, unnoticed }) => ({
+      rule: 'too little',
+      sentence: `${store} was never away${unnoticed === 0 ? '' : `; ${unnoticed} times it was to be, and no node missed it`}.`,
     })),
   ];
 }

@@ -184,7 +184,9 @@ export function acceptorConformance(name: string, acceptors: AcceptorUnderTest):
 
     test('with odd keys and large values', async () => {
       const acceptor = await openFor();
-      const keys = ['鍵'.repeat(170), 'k'.repeat(512), 'a/b//c', 'null\u0000byte', 'line\nbreak', '🔑'];
+      const awkward = [`${'x'.repeat(53)}\u0000`, `${'x'.repeat(53)}\u0004\u0000`, `${'y'.repeat(60)}\u0000`];
+      const plain = ['鍵'.repeat(170), 'k'.repeat(512), 'a/b//c', 'null\u0000byte', 'line\nbreak', '🔑'];
+      const keys = [...plain, ...awkward];
       const times = Math.min(200_000, Math.floor((acceptors.largestText ?? Infinity) / 16));
       const value = `1 0\n"${'\\"鍵'.repeat(times)}"`;
       await acceptor.handle(

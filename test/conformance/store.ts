@@ -167,6 +167,10 @@ export function storeConformance(name: string, stores: StoreUnderTest): void {
       '..',
       "'; DROP TABLE registers; --",
       'k'.repeat(512),
+      `${'x'.repeat(53)}\u0000`,
+      `${'x'.repeat(53)}\u0004\u0000`,
+      `${'y'.repeat(60)}\u0000`,
+      '\u0001\u0004',
       '鍵'.repeat(170),
     ];
 

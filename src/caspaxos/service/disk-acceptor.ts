@@ -18,6 +18,7 @@ import {
   type RegisterRequest,
 } from '../core/index.ts';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
+import { UTF8_KEYS } from '../lmdb-keys.ts';
 import { decodeIdentity, encodeIdentity, type IdentityDocument } from '../stores/documents.ts';
 import { IDENTITY_KEY } from '../stores/keys.ts';
 import { checkInstall } from '../stores/store-acceptor.ts';
@@ -307,6 +308,7 @@ function openDatabase(path: string): { directory: string; database: RootDatabase
     const directory = realpathSync(path);
     // A directory, whatever its name: one with a dot in it would be taken for a file (`noSubdir`).
     const database = open<string, string>({
+      keyEncoder: UTF8_KEYS,
       path: directory,
       encoding: 'string',
       noSubdir: false,

@@ -11,6 +11,7 @@ import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
+import { UTF8_KEYS } from '../lmdb-keys.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, WriteResult } from './store.ts';
 
 /** A version is drawn, not counted: an old copy of the file that was written to again must not repeat one. */
@@ -97,6 +98,7 @@ function acquire(path: string): SharedDatabase {
   // Whoever took the directory away and put another there means that one.
   if (found === undefined || found.file !== fileAt(path)) {
     const database = open<string, string>({
+      keyEncoder: UTF8_KEYS,
       path,
       encoding: 'string',
       useVersions: true,
