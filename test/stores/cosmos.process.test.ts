@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => server?.close());
 
 /** As somebody with the account's key would. */
-function container(): Container {
+function theContainer(): Container {
   const url = new URL(server.urlOf('x').replace(/^cosmos:/, 'http:'));
   const client = new CosmosClient({ endpoint: url.origin, key: server.key });
   const [database = '', name = ''] = url.pathname.split('/').slice(1);
@@ -48,12 +48,12 @@ interface Kept {
 
 async function itemsOf(place: string): Promise<readonly Kept[]> {
   const prefix = new URL(server.urlOf(place).replace(/^cosmos:/, 'http:')).searchParams.get('prefix')!;
-  const { resources } = await container().items.readAll<Kept>().fetchAll();
+  const { resources } = await theContainer().items.readAll<Kept>().fetchAll();
   return resources.filter(({ shard }) => shard.startsWith(prefix));
 }
 
 async function emptyPlace(place: string): Promise<void> {
-  for (const { id, shard } of await itemsOf(place)) await container().item(id, shard).delete();
+  for (const { id, shard } of await itemsOf(place)) await theContainer().item(id, shard).delete();
 }
 
 const stores: StoreUnderTest = {
@@ -69,7 +69,7 @@ const stores: StoreUnderTest = {
     const items = await itemsOf(place);
     return async () => {
       await emptyPlace(place);
-      for (const item of items) await container().items.create(item);
+      for (const item of items) await theContainer().items.create(item);
     };
   },
 };
@@ -146,8 +146,14 @@ describe('an answer that is none:', () => {
     expect(await errorOf(store.read(['k']))).toMatchObject({ code: 'STORE_FAILED' });
   });
 
-  test.each([undefined, 'v'])('a redirect has not written (replacing %s)', async (expected) => {
-    const store = await openAtOneThatSays(307, { location: 'http://127.0.0.1:1/' });
+  test.each([
+    [307, undefined],
+    [307, 'v'],
+    [204, undefined],
+    [204, 'v'],
+    [202, 'v'],
+  ])('with %i nothing is written or read (replacing %s)', async (status, expected) => {
+    const store = await openAtOneThatSays(status, { location: 'http://127.0.0.1:1/' });
     const result = await store.write([{ key: 'k', text: 'x', expected }]).catch(() => [{ result: 'failed' }]);
     expect(result).toMatchObject([{ result: 'failed' }]);
     expect(await errorOf(store.read(['k']))).toMatchObject({ code: expect.any(String) as string });

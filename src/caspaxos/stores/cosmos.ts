@@ -181,15 +181,16 @@ export class CosmosStore implements AcceptorStore {
     try {
       if (expected === undefined) {
         const item: Item = { id: idOf(key), shard: shardOf(this.#prefix, SHARDS, key), key, ...content };
-        await container.items.create(item, { abortSignal });
+        demandDone(await container.items.create(item, { abortSignal }), DONE.create);
       } else {
         const operations = Object.entries(content).map(
           ([name, value]) => ({ op: 'set', path: `/${name}`, value: String(value) }) as const,
         );
-        await this.#itemOf(container, key).patch(
+        const patched = await this.#itemOf(container, key).patch(
           { condition: `from c where c.version = ${JSON.stringify(expected)}`, operations },
           { abortSignal, initialHeaders: { prefer: 'return=minimal' } },
         );
+        demandDone(patched, DONE.patch);
       }
       return { result: 'written', version };
     } catch (error) {
@@ -314,9 +315,19 @@ function documentIn({ text, version, encoding }: Item): StoredDocument {
   return { text: encoding === 'base64' ? Buffer.from(text, 'base64').toString() : text, version };
 }
 
-/** A 404 that does not say that there is no such item: that a replica could not tell, for one. */
-function isNoAnswer({ statusCode, substatus }: ItemResponse<Item>): boolean {
-  return statusCode === STATUS.notFound && (substatus ?? 0) !== 0 && substatus !== NO_SUCH_PLACE;
+/** With what Cosmos DB says that it has done it. */
+const DONE = { create: 201, patch: 200 } as const;
+
+/** The package takes every answer below 400 for a yes. */
+function demandDone({ statusCode }: { readonly statusCode: number }, expected: number): void {
+  if (statusCode !== expected)
+    throw new Error(`a write was answered with ${statusCode} instead of ${expected}`);
+}
+
+/** Neither an item nor that there is none: a 404 of a replica that could not tell, for one. */
+function isNoAnswer({ statusCode, substatus, resource }: ItemResponse<Item>): boolean {
+  if (statusCode === STATUS.notFound) return (substatus ?? 0) !== 0 && substatus !== NO_SUCH_PLACE;
+  return typeof resource?.version !== 'string' || typeof resource.text !== 'string';
 }
 
 /** Whether the container is gone, and not only the item: an answer from a container comes with a session token. */
