@@ -1,0 +1,148 @@
+import { BatonError, type Container } from 'baton/client';
+import { newOutageCounts, type OutageCounts } from 'baton/sim';
+import { describe, expect, test } from 'vitest';
+import { type OutagePlan, readPlan } from '../../bench/outage/plan.ts';
+import { compare, shortcomings } from '../../bench/outage/report.ts';
+import type { RealResult } from '../../bench/outage/round.ts';
+import { SetWriter } from '../../bench/outage/set-writer.ts';
+import { simulatedCase } from '../../bench/outage/simulated.ts';
+
+interface Held {
+  number: number;
+  etag: string;
+}
+
+/** One document, as a partition-set would hold it; `lose` takes the last write back, `region` says who answers. */
+class FakeContainer {
+  region = 'west';
+  #held: Held[] = [];
+
+  lose(): void {
+    this.#held.pop();
+  }
+
+  async upsert({ number }: { number: number }): Promise<object> {
+    return this.#put(number);
+  }
+
+  async replace(
+    _: string,
+    { number }: { number: number },
+    { ifMatch }: { ifMatch: string },
+  ): Promise<object> {
+    if (this.#held.at(-1)?.etag !== ifMatch) throw failure('PRECONDITION_FAILED');
+    return this.#put(number);
+  }
+
+  async find(): Promise<object> {
+    return { document: this.#held.at(-1) };
+  }
+
+  #put(number: number): object {
+    const etag = `"${number}"`;
+    this.#held.push({ number, etag });
+    return { etag, diagnostics: { region: this.region } };
+  }
+}
+
+function failure(code: string): BatonError {
+  return Object.assign(Object.create(BatonError.prototype) as BatonError, {
+    code,
+    outcome: 'not applied',
+    message: code,
+  });
+}
+
+function writerOn(container: FakeContainer): SetWriter {
+  const regions = ['west', 'east', 'north'];
+  return new SetWriter({
+    container: container as unknown as Container,
+    id: 'd',
+    regions,
+    everyMs: 1000,
+    timeoutMs: 1000,
+  });
+}
+
+describe('a client of a partition-set', () => {
+  test('sees each write that was acknowledged and is gone, in the next write or at the end', async () => {
+    const container = new FakeContainer();
+    const writer = writerOn(container);
+    for (let at = 0; at < 3; at += 1) await writer.write();
+    await writer.verify();
+    expect({ acknowledged: writer.acknowledged, lost: writer.lost }).toEqual({ acknowledged: 3, lost: 0 });
+    container.lose();
+    await writer.write();
+    expect(writer.lost).toBe(1);
+    await writer.write();
+    container.lose();
+    await writer.verify();
+    expect(writer.lost).toBe(2);
+  });
+
+  test('keeps who answered from when to when', async () => {
+    const container = new FakeContainer();
+    const writer = writerOn(container);
+    await writer.write();
+    await writer.write();
+    container.region = 'east';
+    await writer.write();
+    expect(writer.service.map(({ region }) => region)).toEqual([0, 1]);
+    const [west, east] = writer.service;
+    expect(east!.from).toBeGreaterThanOrEqual(west!.to);
+  });
+});
+
+function planOf(...args: string[]): OutagePlan {
+  return readPlan(args) as OutagePlan;
+}
+
+/** As if all partition-sets had been back after so long. */
+function countsOf(plan: OutagePlan, ...recoveryMs: readonly number[]): OutageCounts {
+  const counts = newOutageCounts(simulatedCase(plan));
+  for (const ms of recoveryMs) counts.recovery.record(ms);
+  return Object.assign(counts, { affected: recoveryMs.length, recovered: recoveryMs.length });
+}
+
+function resultOf(plan: OutagePlan, counts: OutageCounts, more: Partial<RealResult> = {}): RealResult {
+  return { plan, counts, lostWrites: 0, away: 0, ...more } as RealResult;
+}
+
+describe('a run', () => {
+  const plan = planOf('--profile', 'fast', '--partition-sets', '4', '--outages', '1');
+  const good = [2500, 2600, 2700, 2800];
+
+  test('that is as it should be has no shortcomings', () => {
+    const result = resultOf(plan, countsOf(plan, ...good));
+    expect(shortcomings(result, compare(result, countsOf(plan, ...good)))).toEqual([]);
+  });
+
+  test.each([
+    ['half too late', [4100, 4200, 4300, 4400], {}, /half were back after 4\.\d s, not 4 s/],
+    ['one too late', [2500, 2600, 2700, 6100], {}, /all were back after 6\.1 s, not 6 s/],
+    ['one that did not stop', [2500, 2600, 2700], {}, /only 3 of 4 stopped/],
+    ['a lost write', good, { lostWrites: 1 }, /1 acknowledged writes were lost/],
+    ['one that did not go home', good, { away: 1 }, /1 were not home again/],
+  ])('with %s says so', (_, recovery, more, sentence) => {
+    const result = resultOf(plan, countsOf(plan, ...recovery), more);
+    expect(shortcomings(result, []).join('; ')).toMatch(sentence);
+  });
+
+  test('that is more than 20 % from the simulator says so', () => {
+    const result = resultOf(plan, countsOf(plan, ...good));
+    const simulated = countsOf(plan, 2000, 2000, 2000, 2000);
+    const compared = compare(result, simulated);
+    expect(compared.map(({ agrees }) => agrees)).toEqual([false, false]);
+    expect(shortcomings(result, compared).join()).toMatch(/p50 is 2\.\d s, and 2\.0 s in the simulator/);
+  });
+});
+
+test.each([
+  [['--kind', 'slow'], /for the simulator/],
+  [['--kind', 'nothing'], /There is no kind/],
+  [['--acceptors', '4'], /odd number/],
+  [['--minutes', '0'], /--minutes needs a number above 0/],
+  [['--profile', 'slow'], /There is no profile/],
+])('%j is refused', (args, sentence) => {
+  expect(() => readPlan(args)).toThrow(sentence);
+});
