@@ -43,7 +43,12 @@ export class StoreUrl {
     const parts = /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#@]*)@)?([^/?#@]*)((?:\/[^?#@]*)?)(?:\?([^#@]*))?$/s.exec(
       text,
     );
-    // An @ further on may be the end of a password with a slash in it: nothing before it may be taken for a host.
+    // It may be the end of a password with a slash in it: nothing before it may be taken for a host.
+    if (/^[^/]*:\/\/[^/?#]*[/?#].*@/s.test(text))
+      throw new CasPaxosError(
+        'URL_INVALID',
+        'The URL has an @ after its host; write it as %40, and a / before it as %2F.',
+      );
     if (parts === null || parts[1] !== form.scheme) throw invalid(form);
     const [, , credentials, hosts = '', path = '', query = ''] = parts;
     const colon = credentials?.indexOf(':') ?? -1;

@@ -85,9 +85,6 @@ export function readAcceptorUrl(text: string): Read<AcceptorUrl> {
 function readStore(scheme: string, text: string): Read<AcceptorUrl> {
   if (/[\p{Cc}\p{Cs}]/u.test(text))
     return { wrong: 'The URL has a character that no URL has; write it with a per cent sign.' };
-  // A password with a slash in it would be taken for a host with a path, and shown.
-  if (/\/\/[^/?#]*[/?#].*@/s.test(text))
-    return { wrong: 'The URL has an @ after its host; write it as %40, and a / before it as %2F.' };
   try {
     const store = readStoreUrl(text)!;
     if (store.password === undefined) return { value: { kind: 'store', scheme, store } };

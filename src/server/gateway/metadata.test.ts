@@ -274,7 +274,7 @@ describe('containers', () => {
     { 'x-ms-cosmos-offer-autopilot-settings': '{}' },
     { 'x-ms-cosmos-offer-autopilot-settings': '{' },
     { 'x-baton-partition-sets': '0' },
-    { 'x-baton-partition-sets': '5000' },
+    { 'x-baton-partition-sets': '10001' },
   ])('%j is refused', async (headers) => {
     expect(await world.status('POST', '/dbs/main/colls', { id: 'c', ...KEY }, headers)).toBe(400);
   });
