@@ -152,7 +152,7 @@ function legend(rows: readonly Row[]): readonly string[] {
     'one at a time  one register; the next change starts when the last one ended. Requests: to the store, for one change.',
     `${IN_FLIGHT} in flight   ${IN_FLIGHT} registers, each changed again and again; they share requests where the store has batches. Requests: for one change.`,
     `batch          ${whole(BATCH)} registers, each changed once at the same moment. Milliseconds (median) and requests: for all of them.`,
-    `${TURN_TAKERS} in turns     two proposers change one register in turns, as regions do: a store refuses each once, which then looks what the other wrote. Requests: for one change.`,
+    `${TURN_TAKERS} in turns     two proposers change one register in turns, as regions do: each looks what the other wrote before it writes. Requests: for one change.`,
     ...rows.map(({ store }) => `${store.padEnd(14)} ${KINDS[store]!.about}.`),
   ];
 }

@@ -54,7 +54,7 @@ describe('baton sim duel', () => {
   });
 
   test('the same seed gives the same traces twice, on however many threads; another seed others', async () => {
-    const flags = '--hours 40 --proposers 3,5 --policy initial,baton';
+    const flags = '--hours 15 --proposers 3,5 --policy initial,baton';
     const [first, second, alone, other] = [
       await duel(flags),
       await duel(flags),

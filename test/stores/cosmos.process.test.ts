@@ -84,7 +84,7 @@ acceptorConformance('cosmos', {
     return acceptor;
   },
 });
-badDays('cosmos', () => server);
+badDays('cosmos', () => server, { kills: 2 });
 
 function openAt(url: string, timeoutMs = TIMEOUT_MS): CosmosStore {
   const store = new CosmosStore(url, { timeoutMs });

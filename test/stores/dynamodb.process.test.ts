@@ -47,7 +47,7 @@ acceptorConformance('dynamodb', {
     return acceptor;
   },
 });
-badDays('dynamodb', () => server);
+badDays('dynamodb', () => server, { kills: 3 });
 
 function openAt(url: string, timeoutMs = TIMEOUT_MS): DynamoDbStore {
   const store = new DynamoDbStore(url, { timeoutMs });
