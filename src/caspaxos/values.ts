@@ -42,13 +42,35 @@ export function checkOperation(operation: UnknownOperation): CasPaxosError | und
 
 /** The value as JSON text, or an error that says where it is not JSON. */
 export function encodeValue(value: unknown, maxBytes = DEFAULT_MAX_VALUE_BYTES): string {
-  const problem = findProblem(value, '');
+  const problem = isPlain(value, 0) ? undefined : findProblem(value, '');
   if (problem !== undefined)
     throw new CasPaxosError('VALUE_NOT_SERIALISABLE', `The value cannot be stored: ${problem}.`);
   const json = JSON.stringify(value);
   const bytes = Buffer.byteLength(json);
   if (bytes <= maxBytes) return json;
   throw new CasPaxosError('VALUE_TOO_LARGE', `A value of ${bytes} bytes is over the limit of ${maxBytes}.`);
+}
+
+/** Deeper than this may be without end; the slow way finds out. */
+const DEEP = 64;
+
+/** Whether it is JSON for certain. Most values are, and this says so without naming every place in them. */
+function isPlain(value: unknown, depth: number): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true;
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || depth > DEEP || 'toJSON' in value) return false;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at += 1)
+      if (!(at in value) || !isPlain(value[at], depth + 1)) return false;
+    return Object.keys(value).length === value.length;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  for (const name of Object.keys(value)) {
+    const inner = (value as Record<string, unknown>)[name];
+    if (inner !== undefined && !isPlain(inner, depth + 1)) return false;
+  }
+  return true;
 }
 
 function findProblem(value: unknown, path: string, above?: Set<object>): string | undefined {
