@@ -62,7 +62,7 @@ describe('a campaign from the command line', () => {
     const { code, stdout } = await registers('--seeds', '4', '--workers', '2');
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^Seeds 1 \.\. 6 of the simulation registers, each once, on 2 workers; baton .*, Node v/,
+      /^Seeds 1 \.\. 4 of the simulation registers, each once, on 2 workers; baton .*, Node v/,
     );
     expect(stdout).toMatch(/^what happened +times$/m);
     expect(stdout).toMatch(/^change: committed +\d+$/m);
