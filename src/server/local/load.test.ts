@@ -123,7 +123,7 @@ describe('a load', () => {
     expect(writes.filter((key) => key === 'key-b').length).toBeGreaterThan(100);
     expect(load.state.worstGapMs).toBeGreaterThan(4800);
     const stopped = load.stop();
-    await vi.runAllTimersAsync();
+    await vi.advanceTimersByTimeAsync(60_000);
     await stopped;
     expect(load.state).toMatchObject({ failed: 0, worstGapMs: 0 });
   });
