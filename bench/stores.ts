@@ -86,7 +86,7 @@ async function measureOne(store: string, kind: StoreKind, seconds: number): Prom
   progress(`${store}: starting`);
   const place = await kind.start();
   try {
-    return await measureStore(kind, place.url, {
+    return await measureStore(place.url, {
       seconds,
       oneRoundTrip: flags['one-round-trip'],
       onProgress: (what) => progress(`${store}: ${what}`),

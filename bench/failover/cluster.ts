@@ -3,23 +3,14 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LocalCluster, nodesOf } from 'baton/server';
-import { randomUUID } from 'node:crypto';
+import { LocalCluster } from 'baton/server';
+import { type View, viewsOf, wish } from '../support/views.ts';
 
 export const REGIONS = ['west', 'east', 'north'] as const;
 export const HOME = REGIONS[0];
 const ACCEPTORS = 5;
 const PATIENCE_MS = 90_000;
 const LOOK_MS = 50;
-
-interface View {
-  readonly partitionSet: string;
-  readonly gcn: number;
-  readonly phase: string;
-  readonly writeRegion: string | null;
-  readonly leaseSet: readonly string[];
-  readonly local: { readonly region: string; readonly canWrite: boolean };
-}
 
 export class Ground {
   readonly #cluster: LocalCluster;
@@ -53,25 +44,8 @@ export class Ground {
     return ordered.flatMap(({ nodes }) => nodes.map(({ address: { host, port } }) => `${host}:${port}`));
   }
 
-  /** What the nodes say, by partition-set; the view with the highest GCN. */
-  async views(): Promise<Map<string, View>> {
-    const merged = new Map<string, View>();
-    const answers = await Promise.all(
-      nodesOf(this.#cluster.config).map(async ({ http }) => {
-        if (http === undefined) return [];
-        const url = `http://${http.host}:${http.port}/v1/partition-sets`;
-        const response = await fetch(url, { signal: AbortSignal.timeout(1000) }).catch(() => undefined);
-        if (response?.ok !== true) return [];
-        return ((await response.json()) as { partitionSets: readonly View[] }).partitionSets;
-      }),
-    );
-    for (const view of answers.flat()) {
-      const known = merged.get(view.partitionSet);
-      const isNewer = known === undefined || view.gcn > known.gcn;
-      const isOwn = known?.gcn === view.gcn && view.local.region === view.writeRegion;
-      if (isNewer || isOwn) merged.set(view.partitionSet, view);
-    }
-    return merged;
+  views(): Promise<Map<string, View>> {
+    return viewsOf(this.#cluster);
   }
 
   /** Until every partition-set is written at home, with every region in its lease set: as it is when nothing is wrong. */
@@ -118,17 +92,8 @@ export class Ground {
     }
   }
 
-  /** Posts it for a partition-set; to any node that answers. */
-  async wish(partitionSet: string, intent: object): Promise<void> {
-    const body = JSON.stringify({ intent, id: randomUUID(), who: 'bench' });
-    for (const { http } of nodesOf(this.#cluster.config)) {
-      if (http === undefined) continue;
-      const url = `http://${http.host}:${http.port}/v1/partition-sets/${partitionSet}/intents`;
-      const headers = { 'content-type': 'application/json' };
-      const response = await fetch(url, { method: 'POST', body, headers }).catch(() => undefined);
-      if (response?.ok === true) return;
-    }
-    throw new Error(`Nobody takes the wish ${JSON.stringify(intent)}.`);
+  wish(partitionSet: string, intent: object): Promise<void> {
+    return wish(this.#cluster, partitionSet, intent);
   }
 
   async writesIn(partitionSet: string, region: string): Promise<void> {

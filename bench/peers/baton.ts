@@ -2,7 +2,6 @@
  * Ours, at Strong: three regions with a node each, three acceptors, one of which stands with each region and dies with it.
  * Writes are brought home after every run, because a region that dies again and again is trusted later each time.
  */
-import { randomUUID } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,12 +9,12 @@ import { BatonClient } from 'baton/client';
 import { PROFILES } from 'baton/failover';
 import { LocalCluster, nodesOf, type Profile } from 'baton/server';
 import { countLost } from '../failover/lost.ts';
+import { type View, viewsOf, wish } from '../support/views.ts';
 import type { Peer, PeerClient, PeerKind } from './peer.ts';
 import { until } from './waiting.ts';
 
 const REGIONS = ['west', 'east', 'north'] as const;
 const [HOME, NEXT] = REGIONS;
-const ASK_MS = 1000;
 const TRY_MS = 5000;
 const WHOLE_MS = 300_000;
 const QUIET_LOOKS = 3;
@@ -32,15 +31,6 @@ export const baton: PeerKind = {
 function describe(profile: Timed): string {
   const { intervalMs, leaseMs, settleMs } = PROFILES[profile];
   return `three regions at Strong, three acceptors; heartbeat ${intervalMs} ms, writer lease ${leaseMs} ms, settle time ${settleMs} ms`;
-}
-
-interface View {
-  readonly partitionSet: string;
-  readonly gcn: number;
-  readonly phase: string;
-  readonly writeRegion: string | null;
-  readonly leaseSet: readonly string[];
-  readonly local: { readonly region: string; readonly canWrite: boolean };
 }
 
 class Baton implements Peer {
@@ -130,28 +120,14 @@ class Baton implements Peer {
     return this.#started;
   }
 
-  /** The newest, that of the write region itself if it is to be had. */
   async #view(): Promise<View | undefined> {
-    const asked = nodesOf(this.#cluster.config).map(async ({ http }) => {
-      const url = `http://${http!.host}:${http!.port}/v1/partition-sets`;
-      const answer = await fetch(url, { signal: AbortSignal.timeout(ASK_MS) });
-      return ((await answer.json()) as { partitionSets: readonly View[] }).partitionSets;
-    });
-    const views = (await Promise.all(asked.map((one) => one.catch(() => [])))).flat();
-    const isOwn = ({ local, writeRegion }: View): number => Number(local.region === writeRegion);
-    return views.toSorted((a, b) => b.gcn - a.gcn || isOwn(b) - isOwn(a))[0];
+    const [view] = (await viewsOf(this.#cluster)).values();
+    return view;
   }
 
   /** What `baton switchover` posts. */
-  async #wish(partitionSet: string, target: string): Promise<void> {
-    const body = JSON.stringify({ intent: { kind: 'switchover', target }, id: randomUUID(), who: 'bench' });
-    for (const { http } of nodesOf(this.#cluster.config)) {
-      const url = `http://${http!.host}:${http!.port}/v1/partition-sets/${partitionSet}/intents`;
-      const headers = { 'content-type': 'application/json' };
-      const answer = await fetch(url, { method: 'POST', body, headers }).catch(() => undefined);
-      if (answer?.ok === true) return;
-    }
-    throw new Error(`Nobody takes the wish to switch over to ${target}.`);
+  #wish(partitionSet: string, target: string): Promise<void> {
+    return wish(this.#cluster, partitionSet, { kind: 'switchover', target });
   }
 }
 

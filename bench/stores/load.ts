@@ -3,10 +3,9 @@
  * Before anything is counted, every register has been changed once: from then on its version is known, and a phase is one
  * conditional write and no read.
  */
-import { type Cluster, openCluster, StoreAcceptor, type AcceptorStore } from 'baton/caspaxos';
+import { type AcceptorStore, type Cluster, openCluster, openStore, StoreAcceptor } from 'baton/caspaxos';
 import { median } from '../support/measure.ts';
 import { type Looped, runInLoop } from './loop.ts';
-import type { StoreKind } from './kinds.ts';
 
 export const IN_FLIGHT = 64;
 export const BATCH = 1000;
@@ -51,10 +50,10 @@ export interface Load {
   readonly onProgress: (what: string) => void;
 }
 
-export async function measureStore(kind: StoreKind, url: string, load: Load): Promise<Figures> {
+export async function measureStore(url: string, load: Load): Promise<Figures> {
   const proposers: Proposer[] = [];
   const proposer = async (): Promise<Proposer> => {
-    const opened = await Proposer.open(kind, url, load.oneRoundTrip);
+    const opened = await Proposer.open(url, load.oneRoundTrip);
     proposers.push(opened);
     return opened;
   };
@@ -94,7 +93,7 @@ class Proposer {
     this.#stores = stores;
   }
 
-  static async open({ open }: StoreKind, url: string, oneRoundTrip: boolean): Promise<Proposer> {
+  static async open(url: string, oneRoundTrip: boolean): Promise<Proposer> {
     const stores: AcceptorStore[] = [];
     const cluster = await openCluster({
       acceptors: [url],
@@ -102,8 +101,8 @@ class Proposer {
       timeoutMs: PATIENCE_MS,
       requestTimeoutMs: PATIENCE_MS,
       openAcceptor: (wanted) => {
-        if (open === undefined) return undefined;
-        const store = open(wanted, { timeoutMs: PATIENCE_MS });
+        const store = openStore(wanted, { timeoutMs: PATIENCE_MS });
+        if (store === undefined) return undefined;
         stores.push(store);
         return new StoreAcceptor(store);
       },

@@ -7,7 +7,7 @@ export { type Editor, reject, Rejection } from './editing.ts';
 export { CasPaxosError, ERROR_CODES, type ErrorCode, type FailedOutcome } from './errors.ts';
 export type { AcceptorStatus } from './membership.ts';
 export { NODE_HOST } from './node-host.ts';
-export { openAcceptor, printableUrl } from './open-acceptor.ts';
+export { isService, openAcceptor, openStore, printableUrl } from './open-acceptor.ts';
 export * from './outcomes.ts';
 export { isRunning, type ProcessName, thisProcess } from './process-name.ts';
 export { DiskAcceptor, type DiskAcceptorOptions } from './service/disk-acceptor.ts';

@@ -2,41 +2,54 @@
 import type { Acceptor } from './acceptors.ts';
 import { CasPaxosError } from './errors.ts';
 import { ServiceAcceptor, type ServiceClientOptions } from './service/client.ts';
-import { AZURE_BLOB_FORM, AzureBlobStore } from './stores/azure-blob.ts';
-import { COSMOS_FORM, CosmosStore } from './stores/cosmos.ts';
-import { DYNAMODB_FORM, DynamoDbStore } from './stores/dynamodb.ts';
-import { ETCD_FORM, EtcdStore } from './stores/etcd.ts';
+import { REMOTE_STORES } from './stores/forms.ts';
 import { LmdbStore } from './stores/lmdb.ts';
 import { MemoryStore } from './stores/memory.ts';
-import { POSTGRES_FORM, PostgresStore } from './stores/postgres.ts';
-import { REDIS_FORM, RedisStore } from './stores/redis.ts';
 import { StoreAcceptor } from './stores/store-acceptor.ts';
 import type { AcceptorStore, StoreOptions } from './stores/store.ts';
-import { StoreUrl, type StoreUrlForm } from './stores/store-url.ts';
+import { StoreUrl } from './stores/store-url.ts';
 
 interface Scheme {
-  open(url: string, options: ServiceClientOptions): Acceptor;
+  /** Absent: it is an acceptor service, which runs the role itself. */
+  readonly open?: (url: string, options: StoreOptions) => AcceptorStore;
   /** The URL without credentials. Throws on one that cannot be opened. */
-  place(url: string): string;
+  readonly place: (url: string) => string;
 }
 
-const service: Scheme = { open: openService, place: (url) => parseUrl(url).origin };
+const service: Scheme = { place: (url) => parseUrl(url).origin };
 
 const SCHEMES: Readonly<Record<string, Scheme>> = {
   'memory:': local('memory:NAME', (name) => new MemoryStore(name)),
   'lmdb:': local('lmdb:PATH', (path) => new LmdbStore(path)),
   'http:': service,
   'https:': service,
-  'postgres:': remote(POSTGRES_FORM, PostgresStore),
-  'redis:': remote(REDIS_FORM, RedisStore),
-  'etcd:': remote(ETCD_FORM, EtcdStore),
-  'azure-blob:': remote(AZURE_BLOB_FORM, AzureBlobStore),
-  'dynamodb:': remote(DYNAMODB_FORM, DynamoDbStore),
-  'cosmos:': remote(COSMOS_FORM, CosmosStore),
+  ...Object.fromEntries(
+    REMOTE_STORES.map(({ form, Store }): [string, Scheme] => [
+      `${form.scheme}:`,
+      {
+        open: (url, options) => new Store(url, options),
+        place: (url) => new StoreUrl(url, form).place,
+      },
+    ]),
+  ),
 };
 
+/**
+ * Whom to trust for a store its URL says, or the system: `options.ca`, a cluster's own authority, signs nobody else's
+ * certificates.
+ */
 export function openAcceptor(url: string, options: ServiceClientOptions): Acceptor {
-  return schemeOf(url).open(url, options);
+  const store = openStore(url, { timeoutMs: options.timeoutMs });
+  return store === undefined ? openService(url, options) : new StoreAcceptor(store);
+}
+
+/** The bare store, for whoever measures or examines it. Undefined: behind the URL is an acceptor service. */
+export function openStore(url: string, options: StoreOptions): AcceptorStore | undefined {
+  return schemeOf(url).open?.(url, options);
+}
+
+export function isService(url: string): boolean {
+  return schemeOf(url).open === undefined;
 }
 
 /** The URL without credentials, as configurations and logs show it. Throws on one that cannot be opened. */
@@ -46,22 +59,8 @@ export function printableUrl(url: string): string {
 
 function local(form: string, open: (path: string) => AcceptorStore): Scheme {
   return {
-    open: (url) => new StoreAcceptor(open(pathOf(url, form))),
+    open: (url) => open(pathOf(url, form)),
     place: (url) => url,
-  };
-}
-
-/**
- * Other people's servers. The client of each is loaded when it is first used. Whom to trust for them their URL says, or the
- * system: the cluster's own authority signs nobody else's certificates.
- */
-function remote(
-  form: StoreUrlForm,
-  Store: new (url: string, options: StoreOptions) => AcceptorStore,
-): Scheme {
-  return {
-    open: (url, { timeoutMs }) => new StoreAcceptor(new Store(url, { timeoutMs })),
-    place: (url) => new StoreUrl(url, form).place,
   };
 }
 

@@ -1,32 +1,39 @@
 /**
- * The URLs of stores for those who only handle them: a configuration reads one before anybody dials it, and keeps its
- * password apart until the store is opened.
+ * The stores on other people's servers, and their URLs for those who only handle them: a configuration reads one before
+ * anybody dials it, and keeps its password apart until the store is opened.
  */
-import { AZURE_BLOB_FORM } from './azure-blob.ts';
-import { COSMOS_FORM } from './cosmos.ts';
-import { DYNAMODB_FORM } from './dynamodb.ts';
-import { ETCD_FORM } from './etcd.ts';
-import { POSTGRES_FORM } from './postgres.ts';
-import { REDIS_FORM } from './redis.ts';
+import { AZURE_BLOB_FORM, AzureBlobStore } from './azure-blob.ts';
+import { COSMOS_FORM, CosmosStore } from './cosmos.ts';
+import { DYNAMODB_FORM, DynamoDbStore } from './dynamodb.ts';
+import { ETCD_FORM, EtcdStore } from './etcd.ts';
+import { POSTGRES_FORM, PostgresStore } from './postgres.ts';
+import { REDIS_FORM, RedisStore } from './redis.ts';
+import type { AcceptorStore, StoreOptions } from './store.ts';
 import { LOCAL_OPTIONS, StoreUrl, type StoreUrlForm } from './store-url.ts';
 
-const FORMS: readonly StoreUrlForm[] = [
-  POSTGRES_FORM,
-  REDIS_FORM,
-  ETCD_FORM,
-  AZURE_BLOB_FORM,
-  DYNAMODB_FORM,
-  COSMOS_FORM,
+interface RemoteStore {
+  readonly form: StoreUrlForm;
+  readonly Store: new (url: string, options: StoreOptions) => AcceptorStore;
+}
+
+/** The client of each is loaded when it is first used. */
+export const REMOTE_STORES: readonly RemoteStore[] = [
+  { form: POSTGRES_FORM, Store: PostgresStore },
+  { form: REDIS_FORM, Store: RedisStore },
+  { form: ETCD_FORM, Store: EtcdStore },
+  { form: AZURE_BLOB_FORM, Store: AzureBlobStore },
+  { form: DYNAMODB_FORM, Store: DynamoDbStore },
+  { form: COSMOS_FORM, Store: CosmosStore },
 ];
 
-/** Of the stores on other people's servers, without their colons. */
-export const STORE_SCHEMES: readonly string[] = FORMS.map(({ scheme }) => scheme);
+/** Of them, without their colons. */
+export const STORE_SCHEMES: readonly string[] = REMOTE_STORES.map(({ form }) => form.scheme);
 
 /** Undefined: it has none of their schemes. Throws URL_INVALID on one that cannot be opened. */
 export function readStoreUrl(url: string): StoreUrl | undefined {
   const scheme = url.slice(0, url.indexOf(':'));
-  const form = FORMS.find((one) => one.scheme === scheme);
-  return form && new StoreUrl(url, form);
+  const store = REMOTE_STORES.find(({ form }) => form.scheme === scheme);
+  return store && new StoreUrl(url, store.form);
 }
 
 /** The same URL with this password, or with none. Its user stays. */

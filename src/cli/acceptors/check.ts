@@ -1,6 +1,7 @@
 /** `baton acceptors check`: may this store keep an acceptor's memory, and what does it take. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isService } from '../../caspaxos/index.ts';
 import { asError, openFor, type OpenOptions } from './opening.ts';
 import { EXIT, type ExitCode, usage } from '../operate/errors.ts';
 import { type Progress, progressBar } from '../progress.ts';
@@ -65,8 +66,8 @@ export async function check(
   return { report, exit: isWell ? EXIT.ok : EXIT.problem };
 }
 
-function stepsOf({ scheme }: Place): number {
-  return KINDS[scheme]?.open === undefined ? SERVICE_STEPS : STORE_STEPS;
+function stepsOf({ url }: Place): number {
+  return isService(url) ? SERVICE_STEPS : STORE_STEPS;
 }
 
 async function examine(

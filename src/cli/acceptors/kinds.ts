@@ -2,24 +2,10 @@
  * The kinds of acceptors there are, for those who choose one: what *one* acceptor is, where its documents lie, what the library
  * looks at by itself when it connects, what it cannot see and its owner must see to, and how it is paid for.
  */
-import {
-  AzureBlobStore,
-  type AcceptorStore,
-  CosmosStore,
-  DynamoDbStore,
-  EtcdStore,
-  LmdbStore,
-  MemoryStore,
-  PostgresStore,
-  RedisStore,
-  type StoreOptions,
-} from '../../caspaxos/index.ts';
 import type { Place } from './place.ts';
 
 export interface Kind {
   readonly name: string;
-  /** The store behind the URL; absent for acceptor services, which are none. */
-  readonly open?: (url: string, options: StoreOptions) => AcceptorStore;
   readonly where: (place: Place) => string;
   /** Looked at on every connection; a store that falls short is refused. */
   readonly verified: readonly string[];
@@ -48,7 +34,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   https: SERVICE,
   lmdb: {
     name: 'LMDB file',
-    open: (url) => new LmdbStore(rest(url)),
     where: ({ path }) => `the directory ${path[0] ?? ''}`,
     verified: [],
     seeTo: ['a local disk: no network file system', 'never restore it from a backup'],
@@ -57,7 +42,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   memory: {
     name: 'memory',
-    open: (url) => new MemoryStore(rest(url)),
     where: () => "this process' memory",
     verified: [],
     seeTo: [],
@@ -66,7 +50,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   postgres: {
     name: 'PostgreSQL',
-    open: (url, options) => new PostgresStore(url, options),
     where: (place) => `the table ${tableOf(place)} of the database ${place.path[0] ?? '(the default)'}`,
     verified: [
       'fsync and full_page_writes are on; every write asks for synchronous_commit itself',
@@ -81,7 +64,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   redis: {
     name: 'Redis',
-    open: (url, options) => new RedisStore(url, options),
     where: (place) => `three keys that begin with {${prefixOf(place)}}: in database ${place.path[0] ?? '0'}`,
     verified: [
       'appendonly yes, appendfsync always',
@@ -97,7 +79,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   etcd: {
     name: 'etcd',
-    open: (url, options) => new EtcdStore(url, options),
     where: (place) => `keys that begin with ${place.options.get('prefix') ?? 'baton/'}`,
     verified: [],
     seeTo: [
@@ -110,7 +91,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   'azure-blob': {
     name: 'Azure Blob Storage',
-    open: (url, options) => new AzureBlobStore(url, options),
     where: (place) => `blobs of the container ${place.path.at(-1) ?? 'baton'}`,
     verified: [],
     seeTo: [
@@ -123,7 +103,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   dynamodb: {
     name: 'Amazon DynamoDB',
-    open: (url, options) => new DynamoDbStore(url, options),
     where: (place) => `the table ${place.path[0] ?? 'baton'} in ${place.hosts[0] ?? 'its region'}`,
     verified: ['the table has the keys that are needed, and is no global table'],
     seeTo: [
@@ -135,7 +114,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   cosmos: {
     name: 'Azure Cosmos DB',
-    open: (url, options) => new CosmosStore(url, options),
     where: (place) => `the container ${place.path.join('/') || 'baton'}`,
     verified: [
       "the account's consistency is Strong, and it is written in one region",
@@ -156,8 +134,4 @@ export function tableOf({ options }: Place): string {
 
 export function prefixOf({ options }: Place): string {
   return options.get('prefix') ?? 'baton';
-}
-
-function rest(url: string): string {
-  return url.slice(url.indexOf(':') + 1);
 }

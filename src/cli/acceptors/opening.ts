@@ -1,7 +1,13 @@
 /** From a URL to what is surveyed behind it: a store by its conditional writes, a service by its role. */
-import { type Acceptor, type AcceptorStore, CasPaxosError, openAcceptor } from '../../caspaxos/index.ts';
-import { KINDS } from './kinds.ts';
-import { type Place, placeOf, secretsIn, withoutSecrets } from './place.ts';
+import {
+  type Acceptor,
+  type AcceptorStore,
+  CasPaxosError,
+  isService,
+  openAcceptor,
+  openStore,
+} from '../../caspaxos/index.ts';
+import { type Place, secretsIn, withoutSecrets } from './place.ts';
 
 export interface OpenOptions {
   readonly timeoutMs: number;
@@ -15,10 +21,8 @@ export type Opening =
   | { readonly kind: 'service'; readonly open: () => Acceptor };
 
 export function openFor(url: string, options: OpenOptions): Opening {
-  const { scheme } = placeOf(url);
-  const open = KINDS[scheme]?.open;
-  if (open === undefined) return { kind: 'service', open: () => openAcceptor(url, options) };
-  return { kind: 'store', open: () => open(url, { timeoutMs: options.timeoutMs }) };
+  if (isService(url)) return { kind: 'service', open: () => openAcceptor(url, options) };
+  return { kind: 'store', open: () => openStore(url, { timeoutMs: options.timeoutMs })! };
 }
 
 /** Whatever it is, one sentence with a code, and nothing in it that the URL keeps to itself. */
