@@ -45,6 +45,11 @@ export class Batcher {
     this.#options = options;
   }
 
+  /** Whether it is one of those who answer fastest, just enough of them to be a quorum. */
+  get isUrgent(): boolean {
+    return this.#options.isUrgent();
+  }
+
   send(request: RegisterRequest, callback: ReplySink): void {
     if (this.#requests.length >= this.#options.maxWaiting) {
       const error = new CasPaxosError(
@@ -58,8 +63,8 @@ export class Batcher {
     this.#callbacks.push(callback);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    const { host, isUrgent } = this.#options;
-    if (isUrgent()) host.soon(this.#onTurn);
+    const { host } = this.#options;
+    if (this.isUrgent) host.soon(this.#onTurn);
     else host.after(PATIENCE_MS, this.#onTurn);
   }
 

@@ -2,9 +2,8 @@
 import type { Host } from '../protocol/index.ts';
 import type { ProposalResult, RegisterChange } from './core/index.ts';
 import type { Deadlines, Expiring } from './deadlines.ts';
-import { outcomeOf } from './editing.ts';
+import { type JsonOutcome, outcomeOf } from './editing.ts';
 import { CasPaxosError } from './errors.ts';
-import type { ChangeOutcome } from './outcomes.ts';
 import type { Job, Register } from './register.ts';
 
 export interface ChangeCallOptions {
@@ -20,17 +19,17 @@ export interface ChangeCallOptions {
   readonly late: (timeoutMs: number, waitsFor: string) => CasPaxosError;
 }
 
-export class ChangeCall<T> implements Job, Expiring {
+export class ChangeCall implements Job, Expiring {
   readonly change: RegisterChange;
   readonly force: boolean;
   readonly uncertain: boolean;
   readonly startedAt: number;
   readonly deadlineAt: number;
   readonly #options: ChangeCallOptions;
-  readonly #resolve: (outcome: ChangeOutcome<T>) => void;
+  readonly #resolve: (outcome: JsonOutcome) => void;
   #endedBecause: CasPaxosError | undefined;
 
-  constructor(options: ChangeCallOptions, resolve: (outcome: ChangeOutcome<T>) => void) {
+  constructor(options: ChangeCallOptions, resolve: (outcome: JsonOutcome) => void) {
     this.change = options.change;
     this.force = options.force;
     this.uncertain = options.uncertain;
@@ -51,7 +50,7 @@ export class ChangeCall<T> implements Job, Expiring {
     const { deadlines, signal } = this.#options;
     deadlines.remove(this);
     signal?.removeEventListener('abort', this);
-    this.#resolve(outcomeOf<T>(result, this.change, this.#endedBecause));
+    this.#resolve(outcomeOf(result, this.change, this.#endedBecause));
   }
 
   expire(why: 'late' | 'closed'): void {

@@ -146,13 +146,18 @@ describe('the one-round-trip path', () => {
   test('is taken when a proposer is alone on a register', async () => {
     const cluster = await openFor({ acceptors: memoryUrls() });
     for (let at = 0; at < 10; at += 1) await cluster.change('k', increment);
-    expect(cluster.counters).toMatchObject({ committed: 10, oneRoundTrip: 9, messages: 3 * 11 });
+    expect(cluster.counters).toMatchObject({ committed: 10, oneRoundTrip: 9 });
+    // One phase 1, for which two of three acceptors are asked, or all of them if those take long.
+    expect(cluster.counters.messages).toBeGreaterThanOrEqual(2 + 3 * 10);
+    expect(cluster.counters.messages).toBeLessThanOrEqual(3 + 3 * 10);
   });
 
   test('can be switched off', async () => {
     const cluster = await openFor({ acceptors: memoryUrls(), oneRoundTrip: false });
     for (let at = 0; at < 5; at += 1) await cluster.change('k', increment);
-    expect(cluster.counters).toMatchObject({ oneRoundTrip: 0, messages: 3 * 10 });
+    expect(cluster.counters.oneRoundTrip).toBe(0);
+    expect(cluster.counters.messages).toBeGreaterThanOrEqual((2 + 3) * 5);
+    expect(cluster.counters.messages).toBeLessThanOrEqual((3 + 3) * 5);
   });
 
   test('is safe when it is not alone: taking turns, nothing is lost', async () => {

@@ -29,7 +29,17 @@ import type { Acceptor } from './acceptors.ts';
 import { abortedError, ChangeCall, closedError } from './change-call.ts';
 import { changeSet, CONFIGURATION_KEY } from './change-set.ts';
 import { Deadlines, type Expiring } from './deadlines.ts';
-import { decide, type Editor, keep, Rejection } from './editing.ts';
+import {
+  anyJson,
+  type Codec,
+  decide,
+  decodeOutcome,
+  type Editor,
+  type JsonOutcome,
+  keep,
+  Rejection,
+  within,
+} from './editing.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
 import { type AcceptorStatus, Membership } from './membership.ts';
 import { NODE_HOST } from './node-host.ts';
@@ -37,6 +47,7 @@ import {
   type CallOptions,
   type ChangeOptions,
   type ChangeOutcome,
+  type Coded,
   committed,
   type ReadResult,
   type UnknownOperation,
@@ -161,17 +172,23 @@ export class Cluster extends EventEmitter<ClusterEvents> {
 
   /**
    * Applies a pure editor to the register's value, atomically. The editor may run many times. It returns the new value,
-   * the value it was given to leave it, `undefined` to delete it, or `reject(reason)`.
+   * the value it was given to leave it, `undefined` to delete it, or `reject(reason)`. Throws only what a codec throws at a
+   * value that it has written itself: that change is committed.
    */
-  async change<T>(key: string, editor: Editor<T>, options: ChangeOptions = {}): Promise<ChangeOutcome<T>> {
+  async change<T>(
+    key: string,
+    editor: Editor<T>,
+    options: ChangeOptions & Coded<T> = {},
+  ): Promise<ChangeOutcome<T>> {
     const problem = checkKey(key) ?? (options.retryOf && checkOperation(options.retryOf));
     if (problem !== undefined) return this.#count({ outcome: 'rejected', error: problem });
-    const maxBytes = this.#options.maxValueBytes ?? DEFAULT_MAX_VALUE_BYTES;
-    return this.#count(await this.#run<T>(key, (json) => decide(editor, json, maxBytes), options));
+    const codec = this.#codec(options);
+    const outcome = await this.#run(key, (json) => decide(editor, json, codec), options);
+    return decodeOutcome(this.#count(outcome), codec);
   }
 
   /** The register's value, at least as new as every change that was committed before the call. Throws if it cannot. */
-  async read<T>(key: string, options: CallOptions = {}): Promise<ReadResult<T>> {
+  async read<T>(key: string, options: CallOptions & Coded<T> = {}): Promise<ReadResult<T>> {
     const problem = checkKey(key);
     if (problem !== undefined) throw problem;
     const startedAt = this.#host.now();
@@ -187,7 +204,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
         timeoutMs: timeoutMs - (this.#host.now() - startedAt),
       });
     } else {
-      result = readEnvelope<T>(key, fast.value);
+      result = readEnvelope(key, fast.value, this.#codec(options));
     }
     this.latencies.read.record(this.#host.now() - startedAt);
     return result;
@@ -264,16 +281,21 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     return this.#options.timeoutMs ?? 5000;
   }
 
-  #run<T>(key: string, editor: JsonEditor, options: ChangeOptions, force = false): Promise<ChangeOutcome<T>> {
+  #codec<T>({ codec }: Coded<T>): Codec<T> {
+    const maxBytes = this.#options.maxValueBytes ?? DEFAULT_MAX_VALUE_BYTES;
+    return codec === undefined ? anyJson(maxBytes) : within(codec, maxBytes);
+  }
+
+  #run(key: string, editor: JsonEditor, options: ChangeOptions, force = false): Promise<JsonOutcome> {
     const { signal, retryOf } = options;
     const early = this.#closed ? closedError() : signal?.aborted ? abortedError() : undefined;
-    if (early !== undefined) return Promise.resolve(notBegun<T>(early, retryOf));
+    if (early !== undefined) return Promise.resolve(notBegun(early, retryOf));
     this.#operations += 1;
     const operation = retryOf ?? { origin: this.#origin, sequence: this.#operations };
     const register = this.#register(key);
     this.#busy.add(register);
     return new Promise((resolve) => {
-      const call = new ChangeCall<T>(
+      const call = new ChangeCall(
         {
           change: new RegisterChange(editor, operation, retryOf),
           register,
@@ -336,10 +358,10 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     }
   }
 
-  async #readByChange<T>(key: string, options: CallOptions): Promise<ReadResult<T>> {
-    const outcome = await this.#run<T>(key, keep, options);
+  async #readByChange<T>(key: string, options: CallOptions & Coded<T>): Promise<ReadResult<T>> {
+    const outcome = await this.#run(key, keep, options);
     if (outcome.outcome !== 'committed') throw new CasPaxosError(outcome.error.code, outcome.error.message);
-    return { value: outcome.value, version: outcome.version };
+    return readJson(key, outcome.value, outcome.version, this.#codec(options));
   }
 
   /** Rule 9: has the register's value accepted by quorums of both sets, unchanged. */
@@ -354,8 +376,8 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       const known = json === undefined ? undefined : parseConfiguration(json);
       return { type: 'set', json: JSON.stringify(edit(known)) };
     };
-    const { value } = committed(await this.#run<Configuration>(CONFIGURATION_KEY, editor, {}));
-    return parseConfiguration(JSON.stringify(value));
+    const { value } = committed(await this.#run(CONFIGURATION_KEY, editor, {}));
+    return parseConfiguration(value!);
   }
 
   #onView(): void {
@@ -411,10 +433,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
 }
 
 /** Ended before it began. What a retried operation did before that is as unknown as it was. */
-function notBegun<T>(
-  { code, message }: CasPaxosError,
-  retryOf: UnknownOperation | undefined,
-): ChangeOutcome<T> {
+function notBegun({ code, message }: CasPaxosError, retryOf: UnknownOperation | undefined): JsonOutcome {
   if (retryOf === undefined) return { outcome: 'rejected', error: new CasPaxosError(code, message) };
   return {
     outcome: 'unknown',
@@ -423,12 +442,33 @@ function notBegun<T>(
   };
 }
 
-function readEnvelope<T>(key: string, text: string | undefined): ReadResult<T> {
+/** What a codec of the caller's own does not like is the caller's matter. */
+function readEnvelope<T>(key: string, text: string | undefined, codec: Codec<T>): ReadResult<T> {
+  const { version, json } = orThrow(
+    () => decodeEnvelope(text),
+    (error) => unreadable(key, error),
+  );
+  return readJson(key, json, version, codec);
+}
+
+function readJson<T>(key: string, json: string | undefined, version: number, codec: Codec<T>): ReadResult<T> {
+  if (json === undefined) return { value: undefined, version };
+  const value = orThrow(
+    () => codec.decode(json),
+    (error) => (error instanceof SyntaxError ? unreadable(key, error) : error),
+  );
+  return { value, version };
+}
+
+function unreadable(key: string, error: unknown): CasPaxosError {
+  return asCasPaxosError(error, 'CORRUPT_RECORD', `Register ${key} cannot be read`);
+}
+
+function orThrow<R>(work: () => R, asError: (error: unknown) => unknown): R {
   try {
-    const { version, json } = decodeEnvelope(text);
-    return { value: json === undefined ? undefined : (JSON.parse(json) as T), version };
+    return work();
   } catch (error) {
-    throw asCasPaxosError(error, 'CORRUPT_RECORD', `Register ${key} cannot be read`);
+    throw asError(error);
   }
 }
 

@@ -7,8 +7,8 @@ import type {
   RegisterChange,
 } from './core/index.ts';
 import { asCasPaxosError, CasPaxosError, type ErrorCode, isErrorCode } from './errors.ts';
-import type { ChangeOutcome } from './outcomes.ts';
-import { encodeValue } from './values.ts';
+import type { ChangeOutcome, Unknown } from './outcomes.ts';
+import { checkLength, encodeValue } from './values.ts';
 
 /** Pure: it may run many times. Returns the new value, `undefined` to delete, or `reject(reason)`. */
 export type Editor<T> = (current: T | undefined) => T | undefined | Rejection;
@@ -28,13 +28,40 @@ export function reject(reason: string): Rejection {
   return new Rejection(reason);
 }
 
+/**
+ * How a register's values become JSON and back, for a caller who knows more of them than that they are JSON. Its values are
+ * never changed in place: one may be handed out twice.
+ */
+export interface Codec<T> {
+  /**
+   * Throws on what `encode` would not write; the register is then left as it is. One that cannot read what it has written
+   * itself fails its caller, not the register: the change is committed all the same.
+   */
+  decode(json: string): T;
+  /** JSON text. */
+  encode(value: T): string;
+}
+
+/** Any JSON, and a copy of it for everybody who asks. */
+export function anyJson<T>(maxBytes: number): Codec<T> {
+  return { decode: (json) => JSON.parse(json) as T, encode: (value) => encodeValue(value, maxBytes) };
+}
+
+/** What the codec writes, as long as it is not too much. */
+export function within<T>(codec: Codec<T>, maxBytes: number): Codec<T> {
+  return {
+    decode: (json) => codec.decode(json),
+    encode: (value) => checkLength(codec.encode(value), maxBytes),
+  };
+}
+
 /** The editor that changes nothing. */
 export const keep: JsonEditor = (json) => (json === undefined ? { type: 'delete' } : { type: 'set', json });
 
-export function decide<T>(editor: Editor<T>, json: string | undefined, maxBytes: number): EditDecision {
+export function decide<T>(editor: Editor<T>, json: string | undefined, codec: Codec<T>): EditDecision {
   let edited: T | undefined | Rejection;
   try {
-    edited = editor(json === undefined ? undefined : (JSON.parse(json) as T));
+    edited = editor(json === undefined ? undefined : codec.decode(json));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { type: 'reject', code: 'EDITOR_THREW', message: `The editor threw: ${message}` };
@@ -42,7 +69,7 @@ export function decide<T>(editor: Editor<T>, json: string | undefined, maxBytes:
   if (edited instanceof Rejection) return { type: 'reject', code: edited.code, message: edited.reason };
   if (edited === undefined) return { type: 'delete' };
   try {
-    return { type: 'set', json: encodeValue(edited, maxBytes) };
+    return { type: 'set', json: codec.encode(edited) };
   } catch (error) {
     // A getter that throws, nesting without end: whatever it is, the value is not JSON.
     const { code, message } = asCasPaxosError(error, 'VALUE_NOT_SERIALISABLE', 'The value cannot be stored');
@@ -50,19 +77,40 @@ export function decide<T>(editor: Editor<T>, json: string | undefined, maxBytes:
   }
 }
 
-/** `endedBecause`: the deadline or the abort that ended the proposal, if one did. */
-export function outcomeOf<T>(
+/** An outcome as the register knows it: its values are JSON text. */
+export type JsonOutcome = ChangeOutcome<string>;
+
+/**
+ * Runs no caller's code, so it cannot throw: a register goes on after it. `endedBecause`: the deadline or the abort that ended
+ * the proposal, if one did.
+ */
+export function outcomeOf(
   result: ProposalResult<string>,
   change: RegisterChange,
   endedBecause: CasPaxosError | undefined,
-): ChangeOutcome<T> {
-  if (result.outcome === 'committed') return outcomeOfVerdict<T>(change.verdict, change);
+): JsonOutcome {
+  if (result.outcome === 'committed') return outcomeOfVerdict(change.verdict, change);
   const { code, message } = endedBecause ?? new CasPaxosError('ABORTED', 'The change was ended.');
   const error = new CasPaxosError(code, message, { outcome: result.outcome });
   return result.outcome === 'rejected' ? { outcome: 'rejected', error } : unknown(error, change);
 }
 
-function outcomeOfVerdict<T>(verdict: ChangeVerdict, change: RegisterChange): ChangeOutcome<T> {
+/** The outcome as its caller knows it. Throws what the codec throws at a committed value. */
+export function decodeOutcome<T>(outcome: JsonOutcome, codec: Codec<T>): ChangeOutcome<T> {
+  if (outcome.outcome === 'unknown') return outcome;
+  if (outcome.outcome === 'committed') return { ...outcome, value: valueIn(outcome.value, codec) };
+  const { error, current } = outcome;
+  if (current === undefined) return { outcome: 'rejected', error };
+  try {
+    const { version } = current;
+    return { outcome: 'rejected', error, current: { value: valueIn(current.value, codec), version } };
+  } catch {
+    // That it cannot be read may be the very reason.
+    return { outcome: 'rejected', error };
+  }
+}
+
+function outcomeOfVerdict(verdict: ChangeVerdict, change: RegisterChange): JsonOutcome {
   const attempts = Math.max(1, change.attempts);
   switch (verdict.type) {
     case 'changed':
@@ -71,7 +119,7 @@ function outcomeOfVerdict<T>(verdict: ChangeVerdict, change: RegisterChange): Ch
       const changed = type === 'changed';
       return {
         outcome: 'committed',
-        value: parse<T>(json),
+        value: json,
         version,
         changed,
         appliedBefore: false,
@@ -91,7 +139,7 @@ function outcomeOfVerdict<T>(verdict: ChangeVerdict, change: RegisterChange): Ch
     }
     case 'rejected': {
       const code = isErrorCode(verdict.code) ? verdict.code : 'REJECTED_BY_EDITOR';
-      const current = { value: parse<T>(verdict.json), version: verdict.version };
+      const current = { value: verdict.json, version: verdict.version };
       return { outcome: 'rejected', error: new CasPaxosError(code, verdict.message), current };
     }
     case 'forgotten': {
@@ -101,14 +149,11 @@ function outcomeOfVerdict<T>(verdict: ChangeVerdict, change: RegisterChange): Ch
   }
 }
 
-function unknown<T>(
-  error: CasPaxosError,
-  { operation, sinceVersion, attempts }: RegisterChange,
-): ChangeOutcome<T> {
+function unknown(error: CasPaxosError, { operation, sinceVersion, attempts }: RegisterChange): Unknown {
   const { origin, sequence } = operation;
   return { outcome: 'unknown', error, operation: { origin, sequence, sinceVersion, attempts } };
 }
 
-function parse<T>(json: string | undefined): T | undefined {
-  return json === undefined ? undefined : (JSON.parse(json) as T);
+function valueIn<T>(json: string | undefined, codec: Codec<T>): T | undefined {
+  return json === undefined ? undefined : codec.decode(json);
 }

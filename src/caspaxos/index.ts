@@ -3,7 +3,7 @@ export type { Acceptor, AcceptorDescription } from './acceptors.ts';
 export { Cluster, type ClusterEvents, type ClusterOptions, openCluster } from './cluster.ts';
 export * from './core/index.ts';
 export type { ClusterCounters, ClusterLatencies } from './counters.ts';
-export { type Editor, reject, Rejection } from './editing.ts';
+export { type Codec, type Editor, reject, Rejection } from './editing.ts';
 export { CasPaxosError, ERROR_CODES, type ErrorCode, type FailedOutcome } from './errors.ts';
 export type { AcceptorStatus } from './membership.ts';
 export { NODE_HOST } from './node-host.ts';

@@ -1,11 +1,17 @@
 /** What the public calls of a cluster take and return. */
 import type { OperationId } from './core/index.ts';
+import type { Codec } from './editing.ts';
 import type { CasPaxosError } from './errors.ts';
 
 export interface CallOptions {
   /** How long the caller is prepared to wait; the cluster's default otherwise. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+export interface Coded<T> {
+  /** How the register's values are written: as JSON.stringify would, if nobody says. */
+  readonly codec?: Codec<T> | undefined;
 }
 
 export interface ChangeOptions extends CallOptions {

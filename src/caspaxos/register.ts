@@ -2,6 +2,10 @@
  * One register in one process: the host of its proposer. It lets one change at a time through (rule 10), carries the
  * proposer's messages to the acceptors and their answers back, waits between attempts, and turns what the proposer
  * found out into the caller's outcome.
+ *
+ * A value goes to every acceptor. A promise is asked of a quorum only, of those who answer fastest (`urgency.ts`): what the
+ * others would say is not needed, and saying it costs them a write. They are asked when one of the first does not promise, or
+ * when it takes long.
  */
 import {
   assert,
@@ -57,8 +61,17 @@ export interface Job {
   readonly finish: (result: ProposalResult<string>) => void;
 }
 
+interface Round {
+  readonly type: '1a' | '2a';
+  readonly startedAt: number;
+  /** Those who are not asked at first were. */
+  isHedged: boolean;
+}
+
 /** How long a refusal is remembered, in rounds for each rival. */
 const RIVAL_ROUNDS = 20;
+const LONG_ROUNDS = 4;
+const SHORTEST_LONG_MS = 10;
 
 export class Register {
   readonly key: string;
@@ -71,7 +84,9 @@ export class Register {
   /** Whether an attempt under another set of acceptors may have been accepted. */
   #uncertain = false;
   #lostBecause: LostBecause | undefined;
-  #round: { readonly type: '1a' | '2a'; readonly startedAt: number } | undefined;
+  #round: Round | undefined;
+  /** Asks those whose promise was not thought to be needed. */
+  #hedge: Timer | undefined;
   /** Other proposers that refused us, and until when they count. */
   readonly #rivals = new Map<string, number>();
 
@@ -121,6 +136,7 @@ export class Register {
     if (view === this.#view) return;
     this.#uncertain ||= this.#proposer.uncertain;
     this.#environment.host.cancel(this.#timer);
+    this.#environment.host.cancel(this.#hedge);
     this.#view = view;
     this.#proposer = this.#newProposer();
     if (this.#job !== undefined) this.#start(this.#job);
@@ -172,18 +188,38 @@ export class Register {
     const isSecondRound = message.type === '2a' && this.#round?.type === '1a';
     if (isSecondRound) latencies.phase1.record(now - this.#round!.startedAt);
     else counters.attempts += 1;
-    this.#round = { type: message.type, startedAt: now };
+    const round: Round = { type: message.type, startedAt: now, isHedged: false };
+    this.#round = round;
+    host.cancel(this.#hedge);
     const request = { key: this.key, set, message };
-    counters.messages += batchers.length;
+    const isFirst = (batcher: Batcher): boolean => message.type === '2a' || batcher.isUrgent;
+    let waiting = batchers.filter((batcher) => !isFirst(batcher));
+    const askOthers = (): void => {
+      const others = waiting;
+      waiting = [];
+      round.isHedged ||= others.length > 0;
+      if (this.#round === round) ask(others);
+    };
     const onReply = (index: number, reply: RegisterReply): void => {
       // Answers to a proposer of a set that is no longer in force: the new one looks for itself.
       if (proposer !== this.#proposer) return;
+      if (reply.type !== '1b') askOthers();
       if (reply.type === 'nak') this.#noteRival(reply.promised);
       else if (reply.type !== '1b' && reply.type !== '2b') this.#environment.onReply(reply);
       // `state` answers queries, which do not come this way.
       if (reply.type !== 'state') proposer.onReply(index, message, reply);
     };
-    for (const batcher of batchers) batcher.send(request, onReply);
+    const ask = (some: readonly Batcher[]): void => {
+      counters.messages += some.length;
+      for (const batcher of some) batcher.send(request, onReply);
+    };
+    ask(batchers.filter(isFirst));
+    if (waiting.length > 0) this.#hedge = host.after(this.#longMs, askOthers);
+  }
+
+  /** A round that takes that long waits for somebody who is not well. */
+  get #longMs(): number {
+    return Math.max(SHORTEST_LONG_MS, LONG_ROUNDS * this.#environment.pace.roundMs);
   }
 
   #wait(lost: number, because: LostBecause): void {
@@ -216,6 +252,7 @@ export class Register {
     const job = this.#job;
     assert(job !== undefined, 'a proposal without a job');
     this.#environment.host.cancel(this.#timer);
+    this.#environment.host.cancel(this.#hedge);
     if (result.outcome === 'committed') this.#recordLatencies(job, result.rounds === 1 && result.changed);
     this.#round = undefined;
     this.#job = undefined;
@@ -228,7 +265,8 @@ export class Register {
     const { host, counters, latencies, pace } = this.#environment;
     const now = host.now();
     const roundMs = now - this.#round!.startedAt;
-    pace.roundMs += (roundMs - pace.roundMs) / 16;
+    // What one waited for somebody who is not well is not how long a round takes.
+    if (!this.#round!.isHedged) pace.roundMs += (roundMs - pace.roundMs) / 16;
     latencies[this.#round!.type === '1a' ? 'phase1' : 'phase2'].record(roundMs);
     latencies.change.record(now - job.startedAt);
     if (inOneRoundTrip) counters.oneRoundTrip += 1;

@@ -45,8 +45,12 @@ export function encodeValue(value: unknown, maxBytes = DEFAULT_MAX_VALUE_BYTES):
   const problem = isPlain(value, 0) ? undefined : findProblem(value, '');
   if (problem !== undefined)
     throw new CasPaxosError('VALUE_NOT_SERIALISABLE', `The value cannot be stored: ${problem}.`);
-  const json = JSON.stringify(value);
-  const bytes = Buffer.byteLength(json);
+  return checkLength(JSON.stringify(value), maxBytes);
+}
+
+export function checkLength(json: string, maxBytes: number): string {
+  // A character is at most three bytes in UTF-8, so most need no counting.
+  const bytes = json.length * 3 <= maxBytes ? 0 : Buffer.byteLength(json);
   if (bytes <= maxBytes) return json;
   throw new CasPaxosError('VALUE_TOO_LARGE', `A value of ${bytes} bytes is over the limit of ${maxBytes}.`);
 }

@@ -30,7 +30,9 @@ function register() {
   const view = (set: number): View => ({
     set,
     quorum: majority(3),
-    batchers: [0, 1, 2].map((index) => ({ send: promising(index) }) as Partial<Batcher> as Batcher),
+    batchers: [0, 1, 2].map(
+      (index) => ({ send: promising(index), isUrgent: true }) as Partial<Batcher> as Batcher,
+    ),
   });
   let current = view(1);
   const subject = new Register('k', {

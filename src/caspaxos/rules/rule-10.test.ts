@@ -92,8 +92,9 @@ describe('rule 10: thousands of registers share requests', () => {
     expect(outcomes.every(({ outcome }) => outcome === 'committed')).toBe(true);
     const { messages, requests, attempts } = cluster.counters;
     expect(attempts).toBe(1500);
-    // Three acceptors, two phases.
-    expect(messages).toBe(1500 * 3 * 2);
+    // Values go to all three acceptors; promises are asked of two, and of the third only where that takes long.
+    expect(messages).toBeGreaterThanOrEqual(1500 * (2 + 3));
+    expect(messages).toBeLessThanOrEqual(1500 * (3 + 3));
     expect(requests).toBeLessThanOrEqual(60);
   });
 

@@ -12,7 +12,7 @@
  * rewritten under the new number, or this process sees the new number here.
  */
 import type { Acceptor, AcceptorDescription } from '../acceptors.ts';
-import { compareBallots, type Host } from '../../protocol/index.ts';
+import { type Ballot, compareBallots, type Host } from '../../protocol/index.ts';
 import {
   answer,
   type Configuration,
@@ -273,7 +273,7 @@ export class StoreAcceptor implements Acceptor {
   #mustLook(key: string, requests: readonly RegisterRequest[]): boolean {
     const known = this.#known.get(key);
     if (known?.version === undefined || known.stale === true || requests.some(isQuery)) return true;
-    return known.shared === true && requests.some(({ message }) => message.type === '1a');
+    return known.shared === true && requests.some(({ message }) => begins(message, known.record.promised));
   }
 
   /** Rule 8: what this process has seen once must not be gone. */
@@ -377,6 +377,12 @@ function isBehind(record: RegisterRecord, seen: RegisterRecord): boolean {
   return (
     compareBallots(record.promised, seen.promised) < 0 || compareBallots(record.accepted, seen.accepted) < 0
   );
+}
+
+/** Whether it is the first that is heard of a ballot here: not everybody is asked for a promise (`register.ts`). */
+function begins(message: RegisterRequest['message'], promised: Ballot): boolean {
+  if (message.type === 'query') return false;
+  return message.type === '1a' || compareBallots(message.ballot, promised) > 0;
 }
 
 function isQuery(request: RegisterRequest): boolean {

@@ -1,9 +1,11 @@
 /**
  * What the heartbeats of partition-sets cost at stores that charge for requests.
  *
- * Every region's primary changes its partition-set's register once in an interval: two phases, so two conditional writes at each
- * acceptor. That is all when one region is alone. Where regions take turns, the version that a region knows has been replaced
- * since: it reads the register and the identity, writes, and looks once more at the identity (`store-acceptor.ts` says why). The test beside this file counts them on real clusters.
+ * Every region's primary changes its partition-set's register once in an interval: two phases, so two conditional writes at an
+ * acceptor. One that is not among those who answer fastest is seldom asked for the first (`register.ts`); which ones those are
+ * nobody knows beforehand, so what is said here is the most that it can be. That is all when one region is alone. Where regions
+ * take turns, the version that a region knows has been replaced since: it reads the register and the identity, writes, and looks
+ * once more at the identity (`store-acceptor.ts` says why). The test beside this file counts them on real clusters.
  */
 
 export interface Traffic {
@@ -13,7 +15,7 @@ export interface Traffic {
   readonly reads: number;
 }
 
-/** Of one change at one acceptor on a store. */
+/** Of one change at one acceptor on a store, at most. */
 export const CHANGE_ALONE: Traffic = { writes: 2, reads: 0 };
 export const CHANGE_IN_TURNS: Traffic = { writes: 2, reads: 3 };
 
