@@ -4,6 +4,7 @@
  */
 import * as z from 'zod/mini';
 import { CONSISTENCY_LEVELS } from './configuration.ts';
+import { isCertainlyState } from './plain-state.ts';
 import { type Refusal, refusal, type RefusalCode, tooNew } from './refusal.ts';
 import type { Report } from './report.ts';
 import { FORM, isStored, unpacked } from './stored.ts';
@@ -74,7 +75,8 @@ const region = z.looseObject({
   leaving: flag,
 });
 
-const state = z.looseObject({
+/** Of a state; `parseState` asks it only about what is not certainly one. */
+export const state = z.looseObject({
   schema: z.literal(1),
   minReader: positive,
   partitionSet: name,
@@ -154,6 +156,7 @@ const regionReport = z.looseObject({
     }),
   ),
   stopping: flag,
+  busy: flag,
   signals: z.optional(names),
   phase2Ms: z.optional(phase2Ms),
 });
@@ -194,7 +197,9 @@ export function parseState(stored: unknown): Parsed<FailoverState> {
   const value = isStored(stored) ? unpacked(stored) : stored;
   const needed = neededVersion(value);
   if (needed > MACHINE_VERSION) return { refusal: tooNew(needed, MACHINE_VERSION) };
-  const parsed = parse<FailoverState>(state, value, 'STATE_MALFORMED', 'state');
+  const parsed = isCertainlyState(value)
+    ? { value: value as FailoverState }
+    : parse<FailoverState>(state, value, 'STATE_MALFORMED', 'state');
   if ('refusal' in parsed) return parsed;
   const problem = misfit(parsed.value);
   return problem === undefined ? parsed : { refusal: refusal('STATE_MALFORMED', ...problem) };

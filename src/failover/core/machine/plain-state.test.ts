@@ -1,0 +1,275 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { aMove, type Move, reportFor } from '../../../../test/failover/random-reports.ts';
+import { failedOver, healthy, movingTo, quiesced, quiescing } from '../../../../test/failover/reports.ts';
+import { SITUATIONS, situation } from '../../../../test/failover/situations.ts';
+import { isCertainlyState } from './plain-state.ts';
+import { parseState, state as schema } from './schema.ts';
+import { type FailoverState, MACHINE_VERSION } from './state.ts';
+import { transition } from './transition.ts';
+
+type Path = readonly string[];
+type Fields = Record<string, unknown>;
+
+/** With everything in it that a state can have, as far as the quick check knows it. */
+function crowded(): FailoverState {
+  const moving = quiescing('B', healthy({ maxLossWrites: 5 }));
+  const [first] = moving.open;
+  const told = {
+    ...moving.regions['C']!,
+    building: true,
+    leaving: true,
+    deaths: 1,
+    good: 2,
+    stop: 1,
+  } as const;
+  const report = { ...moving.regions['B']!.report!, unable: true, signals: ['disk'] } as const;
+  return {
+    ...moving,
+    removed: ['D'],
+    pin: 'B',
+    paused: true,
+    final: { epoch: 1, primary: 3, lsn: 10 },
+    raise: { ...moving.raise, target: 'B', acceptLoss: true },
+    open: [{ ...first!, id: 'i-2', kind: 'switchover', who: 'ops', target: 'B', gcn: 1 }],
+    recent: [{ id: 'i-1', kind: 'pause', end: 'honoured' }],
+    statistics: { A: { count: 2, average: 1.5, mean: 1.5, squares: 0.25 } },
+    regions: { ...moving.regions, B: { ...moving.regions['B']!, report }, C: told },
+  };
+}
+
+function withoutSignals(state: FailoverState): FailoverState {
+  const { signals: _, ...configuration } = state.configuration;
+  return { ...state, configuration };
+}
+
+const SAMPLES: readonly FailoverState[] = [
+  healthy(),
+  crowded(),
+  ...SITUATIONS.map((name) => withoutSignals(situation(name))),
+  failedOver(healthy(), ['B', 'C']),
+  quiesced(quiescing('B')),
+  movingTo('C'),
+];
+
+/** How people configure it now and then; the quick check leaves that to the schema. */
+function isRare({ configuration }: FailoverState): boolean {
+  const { staleness, wanted, signals, failback } = configuration;
+  return typeof failback !== 'string' || [staleness, wanted, signals].some((part) => part !== undefined);
+}
+
+function throughJson(value: unknown): Fields {
+  return JSON.parse(JSON.stringify(value)) as Fields;
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
+}
+
+/** To every part of it, the whole first. */
+function pathsIn(value: unknown, path: Path = []): readonly Path[] {
+  if (!isObject(value)) return [path];
+  return [path, ...Object.keys(value).flatMap((key) => pathsIn(value[key], [...path, key]))];
+}
+
+/** A copy in which `edit` has been at the member that the path leads to. */
+function edited(value: Fields, path: Path, edit: (holder: Fields, key: string) => void): unknown {
+  const root: Fields = { value: structuredClone(value) };
+  let holder = root;
+  for (const key of ['value', ...path].slice(0, -1)) holder = holder[key] as Fields;
+  edit(holder, path.at(-1) ?? 'value');
+  return root['value'];
+}
+
+/** An assignment would not make a member of every name. */
+function put(holder: Fields, key: string, value: unknown): void {
+  Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+const many = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `r${at}`);
+
+const NUMBERS = [0, -0, 1, -1, 1.5, NaN, Infinity, -Infinity, 2 ** 53 - 1, 2 ** 53, 1e300];
+const TEXTS = ['', 'A', '1', 'x'.repeat(64), 'x'.repeat(65), 'Steady', 'honoured', 'automatic', '__proto__'];
+const LISTS = [[], [''], ['A'], [null], many(64), many(65), Object.assign([], { length: 2 })];
+const OBJECTS: readonly unknown[] = [
+  {},
+  { A: 1 },
+  { '': {} },
+  { ['x'.repeat(65)]: {} },
+  { windows: [{ from: '25:00', to: '01:00' }] },
+  JSON.parse('{"__proto__":{"a":1}}'),
+  new Map(),
+];
+const EDGES = [undefined, null, true, false, ...NUMBERS, ...TEXTS, ...LISTS, ...OBJECTS];
+
+const WORDS = [
+  '__proto__',
+  'constructor',
+  'newer',
+  'staleness',
+  'wanted',
+  'signals',
+  'quiesce',
+  'final',
+  'pin',
+  '0',
+  '',
+];
+
+/** The state with each of the edges in that place, with nothing there, and with what is there under other names too. */
+function neighbours(state: Fields, path: Path): readonly unknown[] {
+  const replaced = EDGES.map((value) => edited(state, path, (holder, key) => put(holder, key, value)));
+  if (path.length === 0) return replaced;
+  const copied = [...WORDS, 'x'.repeat(65)].map((word) =>
+    edited(state, path, (holder, key) => put(holder, word, holder[key])),
+  );
+  return [...replaced, edited(state, path, (holder, key) => delete holder[key]), ...copied];
+}
+
+interface Mutation {
+  readonly at: number;
+  /** `vary`: by something of the same kind. */
+  readonly how: 'replace' | 'vary' | 'delete' | 'add';
+  readonly word: string;
+  readonly value: unknown;
+}
+
+const anything = fc.oneof(fc.constantFrom(...EDGES), fc.jsonValue({ maxDepth: 2 }), fc.double(), fc.string());
+const aMutation: fc.Arbitrary<Mutation> = fc.record({
+  at: fc.nat(),
+  how: fc.constantFrom('replace', 'vary', 'vary', 'delete', 'add', 'add'),
+  word: fc.oneof(fc.constantFrom(...WORDS), fc.string()),
+  value: anything,
+});
+
+function mutated(state: unknown, { at, how, word, value }: Mutation): unknown {
+  if (!isObject(state)) return state;
+  const paths = pathsIn(state);
+  return edited(state, paths[at % paths.length]!, (holder, key) => {
+    const inside = holder[key];
+    if (how === 'add' && isObject(inside) && !Array.isArray(inside)) put(inside, word, value);
+    else if (how === 'delete' && !Array.isArray(holder)) delete holder[key];
+    else put(holder, key, how === 'vary' ? varied(inside, at, word) : value);
+  });
+}
+
+function varied(value: unknown, number: number, word: string): unknown {
+  if (typeof value === 'number') return number % 7;
+  return typeof value === 'string' ? word : value;
+}
+
+const mutants = fc
+  .tuple(fc.constantFrom(...SAMPLES.map(throughJson)), fc.array(aMutation, { minLength: 1, maxLength: 3 }))
+  .map(([state, mutations]) => mutations.reduce<unknown>(mutated, state));
+
+/** The same, but with something in it that only the schema takes: its way is the slow one. */
+function theSlowWay(value: unknown): unknown {
+  const configuration = isObject(value) ? value['configuration'] : undefined;
+  if (!isObject(configuration) || Array.isArray(configuration)) return value;
+  return { ...(value as Fields), configuration: { ...configuration, wanted: {} } };
+}
+
+describe('what is certainly a state', () => {
+  test('is one for the schema too, whichever field holds whatever, under whatever name', () => {
+    const wrong: string[] = [];
+    let certain = 0;
+    for (const state of [healthy(), crowded()].map(throughJson)) {
+      for (const path of pathsIn(state)) {
+        for (const [at, candidate] of neighbours(state, path).entries()) {
+          if (!isCertainlyState(candidate)) continue;
+          certain += 1;
+          if (!schema.safeParse(candidate).success) wrong.push(`${path.join('.')}: neighbour ${at}`);
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(certain).toBeGreaterThan(500);
+  });
+
+  test('is one for the schema too, however it was made', () => {
+    let certain = 0;
+    let wrong = 0;
+    const property = fc.property(mutants, (value) => {
+      const isCertain = isCertainlyState(value);
+      const isState = schema.safeParse(value).success;
+      if (isCertain) expect(isState).toBe(true);
+      if (isCertain) certain += 1;
+      if (!isState) wrong += 1;
+    });
+    fc.assert(property, { seed: 11, numRuns: 1000 });
+    expect(certain).toBeGreaterThan(100);
+    expect(wrong).toBeGreaterThan(300);
+  });
+
+  test('is nearly every state that there is: the quick way is the usual one', () => {
+    for (const state of SAMPLES) expect(isCertainlyState(throughJson(state))).toBe(true);
+    let rare = 0;
+    let states = 0;
+    const property = fc.property(fc.array(aMove, { maxLength: 40, size: 'max' }), (moves) => {
+      const see = (before: FailoverState, move: Move): FailoverState => {
+        const verdict = transition(before, reportFor(before, move));
+        if (verdict.verdict !== 'accepted') return before;
+        states += 1;
+        if (isRare(verdict.state)) rare += 1;
+        expect(isCertainlyState(throughJson(verdict.state))).toBe(!isRare(verdict.state));
+        return verdict.state;
+      };
+      moves.reduce(see, healthy());
+    });
+    fc.assert(property, { seed: 12, numRuns: 100 });
+    expect(states - rare).toBeGreaterThan(500);
+  });
+
+  test('may have fields of a newer version, and they survive', () => {
+    const value = { ...throughJson(healthy()), newer: { deep: [1] } };
+    expect(isCertainlyState(value)).toBe(true);
+    expect(parseState(value)).toEqual({ value });
+  });
+
+  test('is nothing with a list that has holes', () => {
+    const value = { ...throughJson(healthy()), removed: Object.assign([], { length: 1 }) };
+    expect(isCertainlyState(value)).toBe(false);
+    expect(parseState(value)).toMatchObject({ refusal: { code: 'STATE_MALFORMED', field: 'removed.0' } });
+  });
+});
+
+describe('the two ways to a state', () => {
+  test('lead to the same answer: the same value, or the same field refused for the same reason', () => {
+    const seen = { taken: 0, malformed: 0, misfit: 0 };
+    const property = fc.property(mutants, (value) => {
+      const quick = parseState(value);
+      const slowly = theSlowWay(value);
+      expect(isCertainlyState(slowly)).toBe(false);
+      const slow = parseState(slowly);
+      if ('value' in quick) {
+        expect(quick.value).toBe(value);
+        expect(slow).toEqual({ value: slowly });
+        seen.taken += 1;
+        return;
+      }
+      const parsed = schema.safeParse(value);
+      if (quick.refusal.code === 'STATE_MALFORMED' && !parsed.success) {
+        expect(quick.refusal.field).toBe(parsed.error.issues[0]!.path.join('.') || 'state');
+        seen.malformed += 1;
+      } else if (quick.refusal.code === 'STATE_MALFORMED') seen.misfit += 1;
+      // The field that was put there to make it slow may have been the one that was wrong.
+      if (!quick.refusal.field.startsWith('configuration.wanted')) expect(slow).toEqual(quick);
+    });
+    fc.assert(property, { seed: 13, numRuns: 1000 });
+    expect(seen.taken).toBeGreaterThan(80);
+    expect(seen.malformed).toBeGreaterThan(300);
+    expect(seen.misfit).toBeGreaterThan(20);
+  });
+
+  test('refuse what is too new, before they look at the rest', () => {
+    const tooNew = { ...throughJson(healthy()), minReader: MACHINE_VERSION + 1 };
+    expect(parseState(tooNew)).toMatchObject({ refusal: { code: 'STATE_TOO_NEW', field: 'minReader' } });
+    expect(parseState(theSlowWay(tooNew))).toEqual(parseState(tooNew));
+  });
+
+  test('refuse a state whose parts do not fit each other', () => {
+    const stranger = { ...throughJson(healthy()), leaseSet: ['A', 'elsewhere'] };
+    expect(isCertainlyState(stranger)).toBe(true);
+    expect(parseState(stranger)).toMatchObject({ refusal: { code: 'STATE_MALFORMED', field: 'leaseSet' } });
+  });
+});
