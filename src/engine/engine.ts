@@ -50,19 +50,23 @@ const PULSE_MS = 250;
 /** A disk that has not taken a probe for so many pulses is not well. */
 const PULSES_UNWELL = 4;
 const TIDY_MS = 1000;
+const TIDY_AT_ONCE = 64;
+const MOST_TIDY_PARTS = 50;
 const STALLED_MS = 1000;
 
 export class Engine {
   readonly #options: EngineOptions;
   readonly #host: Host;
   readonly #partitions = new Map<string, EnginePartition>();
+  #untidied = this.#partitions.values();
   readonly #wakes: WakeQueue;
   readonly #suspension: SuspensionWatch;
   readonly #heardAt = new Map<RegionName, number>();
   readonly #node: PartitionNode;
   #dirty = new Set<EnginePartition>();
   #isFlushing = false;
-  #probedAt: number;
+  /** Since the disk last took a probe. */
+  #pulsesInVain = 0;
   #isProbing = false;
   #timers: (Timer | undefined)[] = [];
   #isClosed = false;
@@ -72,7 +76,6 @@ export class Engine {
     this.#options = options;
     this.#host = host;
     this.#wakes = new WakeQueue(host);
-    this.#probedAt = host.now();
     this.#suspension = new SuspensionWatch(host, STALLED_MS, () => this.#suspended());
     this.#node = {
       host,
@@ -88,9 +91,12 @@ export class Engine {
     this.#tidy();
   }
 
-  /** Whether the disk took a write lately. */
+  /**
+   * Whether the disk takes writes. What counts is how many pulses a probe has outlasted, not how long it took: in a process that
+   * is behind with everything, or stood still, a disk that is well looks slow.
+   */
   get isWell(): boolean {
-    return !this.#isClosed && this.#host.now() - this.#probedAt < PULSES_UNWELL * this.#pulseMs;
+    return !this.#isClosed && this.#pulsesInVain < PULSES_UNWELL;
   }
 
   /** A copy of a partition-set, as its disk has it. Its failover agent starts it. */
@@ -180,18 +186,29 @@ export class Engine {
       this.#isProbing = true;
       this.#options.disk.probe((error) => {
         this.#isProbing = false;
-        if (error === undefined) this.#probedAt = this.#host.now();
+        if (error === undefined) this.#pulsesInVain = 0;
       });
     }
+    this.#pulsesInVain += 1;
     for (const region of this.#options.others)
       this.#options.links.send(region, { type: 'pulse', isWell: this.isWell });
     this.#timers[0] = this.#host.after(this.#pulseMs, this.#pulse);
   };
 
+  /** All of them once in `TIDY_MS`; thousands in small parts, because a step that takes long makes everything else late. */
   readonly #tidy = (): void => {
-    for (const partition of this.#partitions.values()) partition.tidy();
-    this.#timers[1] = this.#host.after(TIDY_MS, this.#tidy);
+    const { size } = this.#partitions;
+    const parts = Math.max(1, Math.min(MOST_TIDY_PARTS, Math.ceil(size / TIDY_AT_ONCE)));
+    for (let left = Math.ceil(size / parts); left > 0; left -= 1) this.#nextUntidied()?.tidy();
+    this.#timers[1] = this.#host.after(TIDY_MS / parts, this.#tidy);
   };
+
+  #nextUntidied(): EnginePartition | undefined {
+    const { value } = this.#untidied.next();
+    if (value !== undefined) return value;
+    this.#untidied = this.#partitions.values();
+    return this.#untidied.next().value;
+  }
 
   #suspended(): void {
     for (const partition of this.#partitions.values()) partition.suspended();

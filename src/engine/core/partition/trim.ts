@@ -50,9 +50,10 @@ function lsnAtBytes({ store }: PartitionStateMachine, bytes: number): number {
   return Math.floor(store.tail.lsn - count * (bytes / store.logBytes));
 }
 
-/** The last entry that is older. Times in the log do not go back, so it is found by halving. */
+/** The last entry that is older; mostly there is none. Times in the log do not go back, so it is found by halving. */
 function lsnAtTime(partition: PartitionStateMachine, before: number): number {
   let low = partition.store.base - 1;
+  if (timeAt(partition, low + 1, low) >= before) return low;
   let high = partition.store.tail.lsn;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
