@@ -16,8 +16,10 @@ import {
 } from './core/index.ts';
 import { AgentLog, type Logger } from './agent-log.ts';
 import { AgentMetrics } from './agent-metrics.ts';
+import { Departures } from './departures.ts';
 import type { Driver } from './driver.ts';
 import { HostedAgent } from './hosted-agent.ts';
+import { Moves } from './moves.ts';
 import { SuspensionWatch } from './suspension.ts';
 import { WakeQueue } from './wake-queue.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -80,6 +82,8 @@ export class AgentHost {
   readonly #agents = new Map<string, HostedAgent>();
   readonly #wakes: WakeQueue;
   readonly #work: WorkQueue;
+  readonly #departures: Departures;
+  readonly #moves = new Moves();
   readonly #suspension: SuspensionWatch;
   readonly #log: AgentLog | undefined;
   readonly #metrics: AgentMetrics | undefined;
@@ -89,8 +93,9 @@ export class AgentHost {
     this.#host = options.host ?? NODE_HOST;
     this.#policy = options.policy ?? namedPolicy('baton');
     this.#wakes = new WakeQueue(this.#host);
-    this.#work = new WorkQueue(options.maxUnderWay ?? 512);
-    this.#suspension = new SuspensionWatch(this.#host, STALLED_MS, () => this.#suspended());
+    this.#departures = new Departures(this.#host);
+    this.#work = new WorkQueue(options.maxUnderWay ?? 512, () => this.#wakes.lateMs);
+    this.#suspension = new SuspensionWatch(this.#host, STALLED_MS, (ms) => this.#suspended(ms));
     this.#log = options.logger && new AgentLog(options.logger, options.region);
     this.#metrics = options.metrics && new AgentMetrics(this, options.metrics);
   }
@@ -113,6 +118,8 @@ export class AgentHost {
       host: this.#host,
       policy: this.#policy,
       work: this.#work,
+      departures: this.#departures,
+      moves: this.#moves,
       firstBeatAt: this.#host.now() + this.#host.random() * spread,
       sendHint: sendHint && ((hint) => sendHint(partitionSet, hint)),
       onEvent: (_, event) => this.#onEvent(partitionSet, event),
@@ -184,9 +191,9 @@ export class AgentHost {
     this.#options.onEvent?.(partitionSet, event);
   }
 
-  #suspended(): void {
+  #suspended(ms: number): void {
     this.counters.suspensions += 1;
     this.#log?.suspended(this.size);
-    for (const agent of this.#agents.values()) agent.suspended();
+    for (const agent of this.#agents.values()) agent.suspended(ms);
   }
 }

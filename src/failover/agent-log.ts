@@ -56,11 +56,11 @@ export class AgentLog {
     }
   }
 
-  /** The process stood still, or its clocks jumped: all of its agents have dropped their leases. */
+  /** The process stood still, or its clocks jumped: agents whose lease is not more than twice as long have dropped it. */
   suspended(agents: number): void {
     this.#logger.warn(
       { region: this.#region, what: 'suspended', agents },
-      'The process stood still or its clocks jumped: its leases are dropped.',
+      'The process stood still or its clocks jumped: leases of up to twice as long are dropped.',
     );
   }
 

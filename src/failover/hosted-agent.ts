@@ -1,5 +1,5 @@
 /** One partition's agent in a real process: its updates run on the cluster's register, its roles on the driver. */
-import { type Cluster, reject } from '../caspaxos/index.ts';
+import { type Cluster, type ReadResult, type Rejection, reject } from '../caspaxos/index.ts';
 import type { Host, Timer } from '../protocol/index.ts';
 import {
   type AgentEvent,
@@ -9,18 +9,19 @@ import {
   type Hint,
   type IntentBody,
   newState,
-  parseState,
   type RegionName,
   type Role,
   type SchedulingPolicy,
-  storedForm,
   transition,
   type Verdict,
 } from './core/index.ts';
 import type { Driver } from './driver.ts';
+import type { Departures } from './departures.ts';
 import { FailoverError } from './errors.ts';
+import type { Moves } from './moves.ts';
+import { StateCodec } from './state-codec.ts';
 import type { Sleeper } from './wake-queue.ts';
-import type { WorkQueue } from './work-queue.ts';
+import type { Lane, WorkQueue } from './work-queue.ts';
 
 export interface HostedAgentOptions {
   readonly partitionSet: string;
@@ -33,6 +34,9 @@ export interface HostedAgentOptions {
   readonly host: Host;
   readonly policy: SchedulingPolicy;
   readonly work: WorkQueue;
+  readonly departures: Departures;
+  /** Who of this process is on its way home. */
+  readonly moves: Moves;
   readonly firstBeatAt: number;
   readonly sendHint: ((hint: Hint) => void) | undefined;
   readonly onEvent: (agent: HostedAgent, event: AgentEvent) => void;
@@ -49,6 +53,12 @@ export interface HostedAgentOptions {
 
 const LOOK_MS = 20;
 const ASSUME_AGAIN_MS = 1000;
+/** Of a lease: a process that stood still for longer trusts none that it has. */
+const STOOD_STILL_SHARE = 1 / 2;
+/** How long a heartbeat waits for others: that share of an interval, ... */
+const PATIENCE_SHARE = 1 / 20;
+/** ... and no more than this. */
+const MOST_PATIENCE_MS = 100;
 
 /** Keys of failover states among the cluster's registers. */
 export function registerOf(partitionSet: string): string {
@@ -61,6 +71,7 @@ export class HostedAgent implements Sleeper {
   readonly #core: AgentStateMachine;
   #assuming: Promise<void> = Promise.resolve();
   #isStopping = false;
+  #isUpdating = false;
   #isClosed = false;
   #stopped: (() => void) | undefined;
 
@@ -79,8 +90,8 @@ export class HostedAgent implements Sleeper {
         random: () => host.random(),
       },
       {
-        update: () => this.#enqueue(() => this.#update()),
-        read: () => this.#enqueue(() => this.#read()),
+        update: () => void this.#begin(),
+        read: () => this.#options.work.run(this.#laneOfRead(), () => this.#read()),
         assume: (role) => this.#assume(role),
         hint: (hint) => sendHint?.(hint),
         event: (event) => this.#onEvent(event),
@@ -119,7 +130,10 @@ export class HostedAgent implements Sleeper {
     this.#act(() => this.#core.onHint(hint, this.#options.host.now()));
   }
 
-  suspended(): void {
+  /** The process stood still. A busy moment is no such thing: clocks that agree have counted it, and a lease is long. */
+  suspended(ms = Infinity): void {
+    const leaseMs = this.state?.leaseMs ?? 0;
+    if (ms < leaseMs * STOOD_STILL_SHARE) return;
     this.#act(() => this.#core.suspended(this.#options.host.now()));
   }
 
@@ -128,10 +142,12 @@ export class HostedAgent implements Sleeper {
     const { cluster, host } = this.#options;
     const at = new Date(host.wallClock()).toISOString();
     let verdict: Verdict | undefined;
-    const outcome = await cluster.change<unknown>(registerOf(this.partitionSet), (current) => {
-      verdict = transition(stateIn(current, this.partitionSet), { type: 'intent', at, intent, ...by });
+    const edit = (current: FailoverState | undefined): Edited => {
+      verdict = transition(existing(current, this.partitionSet), { type: 'intent', at, intent, ...by });
       return edited(current, verdict);
-    });
+    };
+    const codec = new StateCodec();
+    const outcome = await cluster.change(registerOf(this.partitionSet), edit, { codec });
     if (verdict?.verdict === 'refused')
       throw new FailoverError(verdict.refusal.code, verdict.refusal.message, verdict.refusal.field);
     if (outcome.outcome !== 'committed')
@@ -139,8 +155,8 @@ export class HostedAgent implements Sleeper {
         'UPDATE_FAILED',
         `The intent's outcome is ${outcome.outcome}: ${outcome.error.message}`,
       );
-    const value = outcome.value ?? (await cluster.read(registerOf(this.partitionSet))).value;
-    const state = stateIn(value, this.partitionSet);
+    const value = outcome.value ?? (await cluster.read(registerOf(this.partitionSet), { codec })).value;
+    const state = existing(value, this.partitionSet);
     this.#act(() => this.#core.learn(state, host.now()));
     return state;
   }
@@ -169,13 +185,13 @@ export class HostedAgent implements Sleeper {
    * the stop mark asks for, so that nobody has to find out by waiting; but not for long.
    */
   async #untilRemoved(withinMs: number): Promise<void> {
-    const { host, region, cluster } = this.#options;
+    const { host, region } = this.#options;
     const { state } = this;
     if (state === undefined || state.leaseSet.length <= state.configuration.minDurability) return;
     const until = host.now() + Math.min(withinMs, state.configuration.timings.leaseMs / 3);
     while (host.now() < until) {
-      const { value } = await cluster.read(registerOf(this.partitionSet)).catch(() => ({ value: undefined }));
-      if (value === undefined || !stateIn(value, this.partitionSet).leaseSet.includes(region)) return;
+      const { value } = await this.#readState().catch(() => ({ value: undefined }));
+      if (value?.leaseSet.includes(region) !== true) return;
       await new Promise<void>((resolve) => {
         host.after(LOOK_MS, resolve);
       });
@@ -202,52 +218,91 @@ export class HostedAgent implements Sleeper {
 
   close(): void {
     this.#isClosed = true;
+    this.#options.moves.end(this);
   }
 
-  #enqueue(work: () => Promise<void>): void {
-    const isRenewal = this.#core.role?.role === 'writer' && this.#core.state?.phase === 'Steady';
-    this.#options.work.run(isRenewal ? 'renewal' : 'other', work);
+  #laneOfUpdate(): Lane {
+    const { role, state, isRoutine } = this.#core;
+    if (role?.role === 'writer' && state?.phase === 'Steady') return 'renewal';
+    return isRoutine ? 'routine' : 'urgent';
   }
 
-  async #update(): Promise<void> {
+  #laneOfRead(): Lane {
+    const { state } = this.#core;
+    return state === undefined || state.phase === 'Steady' ? 'routine' : 'urgent';
+  }
+
+  /** Whoever waits for company takes nobody's place in the queue, and keeps its own moment: the next beat is not later for it. */
+  async #begin(): Promise<void> {
+    const { departures, host, work } = this.#options;
+    const wokenAt = host.now();
+    const patienceMs = this.#patienceMs();
+    if (patienceMs > 0) await departures.within(patienceMs);
+    const waitedMs = host.now() - wokenAt;
+    work.run(this.#laneOfUpdate(), () => this.#update(waitedMs));
+  }
+
+  async #update(waitedMs: number): Promise<void> {
     if (this.#isClosed) return;
-    const { cluster, driver, host } = this.#options;
+    const { cluster, driver, host, moves, region } = this.#options;
     const startedAt = host.now();
+    this.#isUpdating = true;
     let verdict: Verdict | undefined;
     let editedAt = startedAt;
-    const outcome = await cluster.change<unknown>(registerOf(this.partitionSet), (current) => {
+    const edit = (current: FailoverState | undefined): Edited => {
       editedAt = host.now();
       const at = new Date(host.wallClock()).toISOString();
-      verdict = this.#core.edit(this.#found(current), driver.status(), editedAt, at);
+      const isBusy = moves.isFullFor(this);
+      verdict = this.#core.edit(this.#found(current), driver.status(), editedAt, at, isBusy);
+      const isMoving = verdict.verdict === 'accepted' && isGoingHome(verdict.state, region);
+      if (isMoving && !this.#isClosed) moves.begin(this);
       return edited(current, verdict);
-    });
+    };
+    const key = registerOf(this.partitionSet);
+    // It throws only if what it committed cannot be read: then nobody knows what is there.
+    const outcome = await cluster.change(key, edit, { codec: new StateCodec() }).catch(() => undefined);
     const now = host.now();
-    const value = outcome.outcome === 'committed' ? outcome.value : undefined;
-    const state = value === undefined ? undefined : stateIn(value, this.partitionSet);
+    const state = outcome?.outcome === 'committed' ? outcome.value : undefined;
     const end =
       verdict?.verdict === 'refused' ? 'refused' : state === undefined ? 'failed' : verdict!.verdict;
     this.#options.onUpdate(this, now - startedAt, end);
     this.#act(() => {
       if (verdict?.verdict === 'refused') this.#core.refused(verdict.refusal, now);
       else if (state === undefined || verdict === undefined) this.#core.fail(now);
-      else this.#core.finish(state, verdict.verdict, now, timesOf(startedAt, editedAt, now, outcome));
+      else {
+        const attempts = outcome?.outcome === 'committed' ? outcome.attempts : undefined;
+        const took = timesOf(startedAt - waitedMs, editedAt, now, attempts);
+        this.#core.finish(state, verdict.verdict, now, took);
+      }
     });
+    this.#isUpdating = false;
+    this.#leaveMoves();
   }
 
-  #found(current: unknown): FailoverState {
+  #patienceMs(): number {
+    const { state, isRoutine } = this.#core;
+    if (state === undefined || !isRoutine) return 0;
+    return Math.min(MOST_PATIENCE_MS, state.configuration.timings.intervalMs * PATIENCE_SHARE);
+  }
+
+  #found(current: FailoverState | undefined): FailoverState {
     const { configuration } = this.#options;
     if (current === undefined && configuration !== undefined)
       return newState(this.partitionSet, configuration);
-    return stateIn(current, this.partitionSet);
+    return existing(current, this.partitionSet);
+  }
+
+  #readState(): Promise<ReadResult<FailoverState>> {
+    return this.#options.cluster.read(registerOf(this.partitionSet), { codec: new StateCodec() });
   }
 
   async #read(): Promise<void> {
     if (this.#isClosed) return;
-    const { cluster, host, configuration } = this.#options;
+    const { host, configuration } = this.#options;
     try {
-      const { value } = await cluster.read(registerOf(this.partitionSet));
+      const { value } = await this.#readState();
       this.#act(() => {
-        if (value !== undefined) this.#core.learn(stateIn(value, this.partitionSet), host.now());
+        if (value !== undefined) this.#core.learn(value, host.now());
         else if (configuration !== undefined) this.#core.begin(host.now());
         else this.#core.missed();
       });
@@ -285,7 +340,15 @@ export class HostedAgent implements Sleeper {
   #act(run: () => void): void {
     if (this.#isClosed) return;
     run();
+    this.#leaveMoves();
     this.#options.onChanged(this);
+  }
+
+  /** It has arrived, or did not go. An update that is under way may have begun the move. */
+  #leaveMoves(): void {
+    const { moves, region } = this.#options;
+    if (this.#isUpdating || !moves.has(this)) return;
+    if (this.state === undefined || !isGoingHome(this.state, region)) moves.end(this);
   }
 }
 
@@ -294,28 +357,30 @@ function timesOf(
   startedAt: number,
   editedAt: number,
   now: number,
-  outcome: { readonly outcome: string; readonly attempts?: number },
+  attempts: number | undefined,
 ): { attemptMs: number; phase2Ms: number } {
   const phase2Ms = now - editedAt;
-  const isFirst = (outcome.attempts ?? 1) <= 1;
+  const isFirst = (attempts ?? 1) <= 1;
   return { attemptMs: isFirst ? now - startedAt : Math.min(now - startedAt, 2 * phase2Ms), phase2Ms };
 }
 
-/** What the editor returns: the next state as it is stored, or the very value it was given when nothing changes. */
-function edited(current: unknown, verdict: Verdict): unknown {
-  if (verdict.verdict === 'refused') return reject(verdict.refusal.message);
-  return verdict.verdict === 'stale' ? current : storedForm(verdict.state);
+function isGoingHome({ phase, writer, why }: FailoverState, region: RegionName): boolean {
+  return phase === 'Graceful' && writer === region && why === 'priority';
 }
 
-/** The state that the register holds, checked. Throws inside an editor: the register is left as it was. */
-function stateIn(value: unknown, partitionSet: string): FailoverState {
-  if (value === undefined)
-    throw new FailoverError(
-      'PARTITION_SET_UNKNOWN',
-      `There is no partition-set ${partitionSet} on these acceptors.`,
-    );
-  const parsed = parseState(value);
-  if ('refusal' in parsed)
-    throw new FailoverError(parsed.refusal.code, parsed.refusal.message, parsed.refusal.field);
-  return parsed.value;
+type Edited = FailoverState | undefined | Rejection;
+
+/** What the editor returns: the next state, or the very one it was given when nothing changes. */
+function edited(current: FailoverState | undefined, verdict: Verdict): Edited {
+  if (verdict.verdict === 'refused') return reject(verdict.refusal.message);
+  return verdict.verdict === 'stale' ? current : verdict.state;
+}
+
+/** Throws inside an editor: the register is left as it was. */
+function existing(state: FailoverState | undefined, partitionSet: string): FailoverState {
+  if (state !== undefined) return state;
+  throw new FailoverError(
+    'PARTITION_SET_UNKNOWN',
+    `There is no partition-set ${partitionSet} on these acceptors.`,
+  );
 }

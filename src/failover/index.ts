@@ -8,5 +8,6 @@ export { HostedAgent, registerOf } from './hosted-agent.ts';
 export { type Entry, MemoryDriver, MemoryPartitionSet } from './memory-driver.ts';
 export { AgentLog, type Logger } from './agent-log.ts';
 export { AgentMetrics, type MeteredHost } from './agent-metrics.ts';
+export { StateCodec } from './state-codec.ts';
 export { SuspensionWatch } from './suspension.ts';
 export { type Sleeper, WakeQueue } from './wake-queue.ts';

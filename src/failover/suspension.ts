@@ -1,6 +1,7 @@
 /**
  * Notices that the process stood still (DESIGN section 5): suspended, with clocks that disagree about how long, or an event
- * loop that did nothing for too long. Leases measured across such a gap are not to be trusted.
+ * loop that did nothing for too long. Leases measured across such a gap are not to be trusted; how long is too long depends on
+ * the lease, so whoever is told is told how long it was: without end where the clocks cannot say.
  */
 import type { Host, Timer } from '../protocol/index.ts';
 
@@ -11,12 +12,12 @@ const DISAGREEMENT_MS = 1000;
 export class SuspensionWatch {
   readonly #host: Host;
   readonly #stalledMs: number;
-  readonly #onSuspended: () => void;
+  readonly #onSuspended: (ms: number) => void;
   #timer: Timer | undefined;
   #monotonic = 0;
   #wall = 0;
 
-  constructor(host: Host, stalledMs: number, onSuspended: () => void) {
+  constructor(host: Host, stalledMs: number, onSuspended: (ms: number) => void) {
     this.#host = host;
     this.#stalledMs = stalledMs;
     this.#onSuspended = onSuspended;
@@ -35,8 +36,8 @@ export class SuspensionWatch {
     const isFirst = this.#timer === undefined;
     this.#monotonic = monotonic;
     this.#wall = wall;
-    if (!isFirst && (disagreement > DISAGREEMENT_MS || passed > EVERY_MS + this.#stalledMs))
-      this.#onSuspended();
+    const stoodStillMs = disagreement > DISAGREEMENT_MS ? Infinity : passed - EVERY_MS;
+    if (!isFirst && stoodStillMs > this.#stalledMs) this.#onSuspended(stoodStillMs);
     this.#timer = this.#host.after(EVERY_MS, this.#look);
   };
 }

@@ -15,6 +15,9 @@ interface Entry {
   readonly sleeper: Sleeper;
 }
 
+/** How much of the typical lateness the last one makes up. */
+const LATE_WEIGHT = 1 / 8;
+
 export class WakeQueue {
   readonly #host: Host;
   readonly #heap: Entry[] = [];
@@ -22,9 +25,17 @@ export class WakeQueue {
   readonly #entryAt = new Map<Sleeper, number>();
   #timer: Timer | undefined;
   #timerAt = Infinity;
+  /** When the timer should ring: not before it was set. */
+  #ringAt = 0;
+  #lateMs = 0;
 
   constructor(host: Host) {
     this.#host = host;
+  }
+
+  /** By how much the timer rings late, lately: a process with more to do than it can does everything late. */
+  get lateMs(): number {
+    return this.#lateMs;
   }
 
   /** The sleeper's `wakeAt` may have changed. */
@@ -48,12 +59,15 @@ export class WakeQueue {
     if (next >= this.#timerAt || next === Infinity) return;
     this.#host.cancel(this.#timer);
     this.#timerAt = next;
-    this.#timer = this.#host.after(Math.max(0, Math.ceil(next - this.#host.now())), this.#ring);
+    const now = this.#host.now();
+    this.#ringAt = Math.max(now, next);
+    this.#timer = this.#host.after(Math.ceil(this.#ringAt - now), this.#ring);
   }
 
   readonly #ring = (): void => {
-    this.#timerAt = Infinity;
     const now = this.#host.now();
+    this.#lateMs += (now - this.#ringAt - this.#lateMs) * LATE_WEIGHT;
+    this.#timerAt = Infinity;
     const woken: Sleeper[] = [];
     while (this.#heap.length > 0 && this.#heap[0]!.at <= now) {
       const { at, sleeper } = this.#pop();

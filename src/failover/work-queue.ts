@@ -1,17 +1,36 @@
 /**
- * A bound on the updates under way in one process, in two lanes. When a whole region fails over at once, thousands of
- * updates want to run in the same second; those that renew a healthy writer's lease go first, because they are few, steady,
- * and what they protect is at work. The others follow in order.
+ * A bound on the updates and reads under way in one process, in lanes. When a whole region fails over at once, thousands of
+ * them want to run in the same second. Those that renew a healthy writer's lease go first, because they are few, steady, and
+ * what they protect is at work. Then comes whatever brings a partition-set forward that is between two writers; last, the
+ * heartbeats of those who only watch, for which any moment of the interval is as good.
+ *
+ * A process that is behind with its work would only get further behind by taking on more: the later its timers ring, the
+ * fewer may be under way besides renewals. Without that, everything takes so long that leases run out, and each of those
+ * costs more work than it would have taken to keep it.
  */
-export type Lane = 'renewal' | 'other';
+export const LANES = ['renewal', 'urgent', 'routine'] as const;
+export type Lane = (typeof LANES)[number];
+
+/** Timers that ring no later than this are on time. */
+const PUNCTUAL_MS = 30;
+/** However late it is, something goes on. */
+const LEAST = 64;
 
 export class WorkQueue {
   readonly #limit: number;
-  readonly #waiting: Readonly<Record<Lane, (() => Promise<void>)[]>> = { renewal: [], other: [] };
+  readonly #lateMs: () => number;
+  readonly #waiting: Readonly<Record<Lane, (() => Promise<void>)[]>> = {
+    renewal: [],
+    urgent: [],
+    routine: [],
+  };
   #underWay = 0;
+  #renewing = 0;
 
-  constructor(limit: number) {
+  /** `lateMs`: by how much this process is behind. */
+  constructor(limit: number, lateMs: () => number = () => 0) {
     this.#limit = limit;
+    this.#lateMs = lateMs;
   }
 
   get underWay(): number {
@@ -19,7 +38,7 @@ export class WorkQueue {
   }
 
   get waiting(): number {
-    return this.#waiting.renewal.length + this.#waiting.other.length;
+    return LANES.reduce((sum, lane) => sum + this.#waiting[lane].length, 0);
   }
 
   /** `work` never rejects. */
@@ -30,13 +49,23 @@ export class WorkQueue {
 
   #next(): void {
     while (this.#underWay < this.#limit) {
-      const work = this.#waiting.renewal.shift() ?? this.#waiting.other.shift();
+      const isRenewal = this.#waiting.renewal.length > 0;
+      const work = isRenewal ? this.#waiting.renewal.shift() : this.#nextOther();
       if (work === undefined) return;
+      const weight = isRenewal ? 1 : 0;
       this.#underWay += 1;
+      this.#renewing += weight;
       void work().finally(() => {
         this.#underWay -= 1;
+        this.#renewing -= weight;
         this.#next();
       });
     }
+  }
+
+  #nextOther(): (() => Promise<void>) | undefined {
+    const share = Math.min(1, PUNCTUAL_MS / Math.max(1, this.#lateMs()));
+    if (this.#underWay - this.#renewing >= Math.max(LEAST, this.#limit * share)) return undefined;
+    return this.#waiting.urgent.shift() ?? this.#waiting.routine.shift();
   }
 }

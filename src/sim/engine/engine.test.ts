@@ -82,7 +82,7 @@ const HUNTS: Readonly<Record<FuzzDefect, Hunt>> = {
   'knows one region only': { level: 'Strong', schedule: [], plans: 'all', checks: /plan\.recovery/ },
   'syncs before durable': { level: 'Strong', schedule: POWER_CUTS, checks: /undone|strong|log/ },
   'shows above the GCLSN': { level: 'Strong', schedule: POWER_CUTS, checks: /undone|strong|eventual|prefix/ },
-  'skips undo': { level: 'Strong', schedule: ALONE, checks: /log|copies|eventual|feed|healing|crash/ },
+  'skips undo': { level: 'Strong', schedule: ALONE, checks: /log|copies|eventual|prefix|feed|healing|crash/ },
   'writes without a lease': { level: 'Strong', schedule: WRITER_AWAY, checks: /two writers/ },
   'grants for ever': {
     level: 'Strong',

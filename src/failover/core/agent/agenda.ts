@@ -19,7 +19,10 @@ export interface Due {
 const NEVER: Due = { at: Infinity, why: 'soon' };
 const POLL_MS = 1000;
 const SHORTEST_POLL_MS = 100;
-/** A beat hint that is late by a tenth of an interval makes the observer read. */
+/**
+ * A beat hint that is late by a tenth of an interval makes the observer read; but not before the lease has an interval left:
+ * where intervals are short, a busy moment makes all hints late, and it would be made busier.
+ */
 const OVERDUE_INTERVALS = 1.1;
 
 export interface AgendaOptions {
@@ -83,7 +86,7 @@ export class Agenda {
       { at: this.heartbeatAt, why: 'heartbeat' },
       { at: this.#soonAt, why: 'soon' },
     ];
-    if (state.phase !== 'Steady' && !this.#isReading) {
+    if (isInvolved(state, this.#options.region) && !this.#isReading) {
       dues.push({ at: Math.max(floor, this.#lastReadAt + pollMs(state)), why: 'poll' });
     }
     if (state.phase === 'Ungraceful') {
@@ -110,9 +113,14 @@ export class Agenda {
     }
     if (!this.#options.hints || this.#isReading) return;
     const { intervalMs } = state.configuration.timings;
-    const overdueAt = learnedAt + intervalMs * OVERDUE_INTERVALS;
+    const overdueAt = learnedAt + Math.max(intervalMs * OVERDUE_INTERVALS, state.leaseMs - intervalMs);
     dues.push({ at: Math.max(overdueAt, this.#lastReadAt + intervalMs), why: 'overdue' });
   }
+}
+
+/** Whether something is going on that waits for this region: a move that goes past it does not. */
+export function isInvolved({ phase, writer, target }: FailoverState, region: RegionName): boolean {
+  return phase === 'Ungraceful' || (phase === 'Graceful' && (writer === region || target === region));
 }
 
 export function earlier(first: Due, second: Due): Due {

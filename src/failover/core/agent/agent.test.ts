@@ -93,6 +93,49 @@ describe('an update that fails', () => {
   });
 });
 
+describe('an update that nobody waits for', () => {
+  test('is a heartbeat while nothing is going on, as long as it is under way', () => {
+    const { writer } = writerAt(0);
+    expect(writer.core.isRoutine).toBe(false);
+    writer.core.wake(INTERVAL);
+    expect(writer.core.isRoutine).toBe(true);
+    writer.answer(INTERVAL);
+    expect(writer.core.isRoutine).toBe(false);
+  });
+
+  test('is none out of turn', () => {
+    const { writer } = writerAt(0);
+    writer.core.stop(1000);
+    const { updates } = writer;
+    writer.core.wake(1000);
+    expect(writer.updates).toBe(updates + 1);
+    expect(writer.core.isRoutine).toBe(false);
+  });
+
+  test('is none while the writes are on their way, though it is a heartbeat', () => {
+    const { register, writer } = writerAt(0);
+    new AgentScene('b', register, { now: 10 }).begin(10);
+    const intent = { kind: 'switchover', target: 'b' } as const;
+    const at = '2026-11-15T00:00:00Z';
+    const wished = transition(register.state, { type: 'intent', id: 'i', who: 'ops', at, intent });
+    register.state = (wished as { readonly state: typeof register.state }).state;
+    writer.core.learn(register.state, 20);
+    writer.update(INTERVAL);
+    expect(register.state.phase).toBe('Graceful');
+    writer.core.wake(2 * INTERVAL + 1000);
+    expect(writer.core.isRoutine).toBe(false);
+  });
+
+  test('is not the first one, before which nothing is known', () => {
+    const agent = new AgentScene('a', new Register());
+    agent.core.wake(0);
+    agent.core.begin(0);
+    agent.core.wake(0);
+    expect(agent.updates).toBe(1);
+    expect(agent.core.isRoutine).toBe(false);
+  });
+});
+
 describe('observing the writer (rule 4)', () => {
   test('wakes when the wait is over, not at the next heartbeat, and raises the GCN', () => {
     const { register } = writerAt(0);

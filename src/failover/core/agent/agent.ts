@@ -30,8 +30,8 @@ import {
 import { Agenda, type Due, earlier, pollMs, retryMs } from './agenda.ts';
 import { type DriverStatus, type Role, sameRole } from './driver.ts';
 import { type Asker, unansweredMs, WriterDuties } from './duties.ts';
-import type { Hint } from './hints.ts';
-import { doneOf, isOlder, type Try, type Update } from './update.ts';
+import { type Hint, hintsAfter } from './hints.ts';
+import { doneOf, isOlder, type Update } from './update.ts';
 import { Watch } from './watch.ts';
 
 export interface AgentPort {
@@ -111,6 +111,11 @@ export class AgentStateMachine {
     return this.#leaseUntil;
   }
 
+  /** Whether the update under way is a heartbeat while nothing is going on: nobody waits for it. */
+  get isRoutine(): boolean {
+    return this.#update?.scheduled === true && this.#state?.phase === 'Steady';
+  }
+
   /** When to call `wake` next. */
   get wakeAt(): number {
     return this.#isStopped ? Infinity : this.#nextDue().at;
@@ -126,12 +131,18 @@ export class AgentStateMachine {
     else if (why !== 'lease') this.#startUpdate(now, why === 'heartbeat');
   }
 
-  /** The editor of the update under way. `found`: the state met; `status`: the driver's, taken for this try (rule 2). */
-  edit(found: FailoverState, status: DriverStatus, now: number, at: string): Verdict {
+  /**
+   * The editor of the update under way. `found`: the state met; `status`: the driver's, taken for this try (rule 2);
+   * `isBusy`: there is no place for one more move (`moves.ts`).
+   */
+  edit(found: FailoverState, status: DriverStatus, now: number, at: string, isBusy = false): Verdict {
     const update = this.#update;
     assert(update !== undefined, 'an edit without an update');
     this.#status = status;
-    const report = this.#report(found, status, now, at, update.scheduled);
+    const report = {
+      ...this.#report(found, status, now, at, update.scheduled),
+      ...(isBusy && { busy: true as const }),
+    };
     const verdict = this.#machine(found, report);
     if (verdict.verdict === 'accepted') {
       const before = found.regions[this.#options.region]!.beat;
@@ -161,7 +172,7 @@ export class AgentStateMachine {
       // Rule 19: writes resume only on an own update that shows that they may.
       this.#isQuiesced = state.quiesce === true && state.writer === this.#options.region;
       if (update.scheduled) this.#nextHeartbeat(state, took.attemptMs, now);
-      this.#tellPeers(state, done);
+      for (const hint of hintsAfter(state, done, this.#isStopping)) this.#port.hint(hint);
       this.#noteStop(state);
     } else {
       this.#agenda.want(now);
@@ -198,7 +209,11 @@ export class AgentStateMachine {
     this.#watch.onState(state, now);
     this.#state = state;
     this.#isQuiesced ||= state.quiesce === true && state.writer === this.#options.region;
-    if (before?.step !== state.step) this.#port.event({ event: 'state', state, before });
+    if (before?.step !== state.step) {
+      this.#port.event({ event: 'state', state, before });
+      // The writer waits for the target's word that it knows.
+      if (state.target === this.#options.region) this.#agenda.want(now);
+    }
     this.#settleRole(now);
     this.#wantUpdate(now);
   }
@@ -241,6 +256,8 @@ export class AgentStateMachine {
       return;
     }
     if (known === undefined || gcn > known.gcn || hint.step > known.step) this.#startRead(now);
+    // Something has happened within the step: the writer's final report, for which the target waits.
+    else if (hint.step === known.step && known.target === this.#options.region) this.#agenda.want(now);
   }
 
   /** The process stood still, or its clocks jumped: its leases are lost and what it measured is void. */
@@ -275,10 +292,7 @@ export class AgentStateMachine {
     return [lease, duties].reduce(earlier, due ?? { at: Infinity, why: 'soon' });
   }
 
-  /**
-   * While a writer is being elected and this region has reported, it has nothing to add: it looks whether something has
-   * happened, and leaves the register to those who have something to say.
-   */
+  /** While a writer is being elected and this region has reported, it looks on, and leaves the register to the others. */
   #hasSaidAll(): boolean {
     const state = this.#state;
     const own = state?.regions[this.#options.region];
@@ -313,13 +327,12 @@ export class AgentStateMachine {
     if (state === undefined) return;
     this.#settleRole(now);
     this.#wantUpdate(now);
-    const isMoving =
-      state.phase === 'Graceful' &&
-      (state.writer === this.#options.region || state.target === this.#options.region);
-    if (isMoving) this.#agenda.want(now);
+    const { region } = this.#options;
+    const { writer, target, final } = state;
+    const isQuiet = writer === region && final === undefined && state.quiesce === true && status.quiesced;
+    const hasAll = target === region && final !== undefined && sameProgress(status.progress, final);
+    if (isQuiet || hasAll) this.#agenda.want(now);
   }
-
-  // ---- updates
 
   #startUpdate(now: number, scheduled: boolean): void {
     this.#update = { startedAt: now, scheduled: scheduled || this.#agenda.heartbeatAt <= now, tries: [] };
@@ -390,19 +403,6 @@ export class AgentStateMachine {
     const isQuiet = this.#role?.role === 'writer' && !this.#role.accepts && status.quiesced;
     return knows && isQuiet ? found.step : undefined;
   }
-
-  #tellPeers(state: FailoverState, done: Try | undefined): void {
-    const { gcn, writer, step } = state;
-    if (done !== undefined && done.step !== step) this.#port.hint({ hint: 'phase', gcn, step });
-    else if (done?.isRenewal === true)
-      this.#port.hint({ hint: 'beat', gcn, writer: writer!, beat: done.beat });
-    // A final report, a reader's first report after fencing: the others are waiting for it.
-    else if (state.phase !== 'Steady') this.#port.hint({ hint: 'phase', gcn, step });
-    // A stop mark is no step, but the writer should see it at once.
-    else if (this.#isStopping) this.#port.hint({ hint: 'phase', gcn, step: step + 1 });
-  }
-
-  // ---- lease and role
 
   #expireLease(now: number): void {
     if (this.#leaseUntil > now) return;

@@ -137,6 +137,42 @@ describe('a planned move begins', () => {
   });
 });
 
+describe('a process that is busy with moves', () => {
+  const busy = { busy: true } as const;
+
+  test('puts off a move home until its next beat', () => {
+    const state = awayFromHome();
+    const later = beats(state, busy);
+    expect(later).toMatchObject({ phase: 'Steady', writer: 'B', damping: state.damping });
+    expect(beats(later)).toMatchObject({ phase: 'Graceful', target: 'A', why: 'priority' });
+  });
+
+  test('puts off a move to the pinned region too', () => {
+    const state: FailoverState = { ...awayFromHome(), pin: 'C' };
+    expect(beats(state, busy).phase).toBe('Steady');
+    expect(beats(state)).toMatchObject({ phase: 'Graceful', target: 'C' });
+  });
+
+  test('goes on with the move that is under way', () => {
+    const begun = beats(awayFromHome());
+    const done = after(
+      begun,
+      (now) => heartbeat(now, 'A', { ...busy, wait: { step: now.step, waitedMs: 1 } }),
+      (now) => writerSays(now, { quiescedInStep: now.step }, busy),
+    );
+    expect(done).toMatchObject({ phase: 'Steady', writer: 'A', gcn: 3 });
+  });
+
+  test.each([
+    ['operator', 'wishes', () => after(healthy(), () => intent({ kind: 'switchover', target: 'B' })), {}],
+    ['operator', 'revokes', () => after(healthy(), () => intent({ kind: 'revoke', target: 'A' })), {}],
+    ['leaving', 'removes', () => after(healthy(), () => intent({ kind: 'remove region', target: 'A' })), {}],
+    ['signal', 'signals', () => healthy({ signals: { disk: 'graceful' } }), { signals: ['disk'] }],
+  ] as const)('does not hold a move of which somebody else says when: %s (%s)', (why, _, state, says) => {
+    expect(beats(state(), { ...busy, ...says })).toMatchObject({ phase: 'Graceful', target: 'B', why });
+  });
+});
+
 describe('the two halves of a move', () => {
   test('writes go on until the target has been heard in this step', () => {
     const begun = movingTo('B');

@@ -76,10 +76,14 @@ function awayFrom(state: FailoverState, report: RegionReport, why: GracefulReaso
   return target === undefined ? undefined : { target, why };
 }
 
-/** To a region of higher priority that has been live for long enough; to the pinned one, and not away from it. */
+/**
+ * To a region of higher priority that has been live for long enough; to the pinned one, and not away from it. It is never
+ * urgent: a process that is busy with others' moves puts it off until its next beat.
+ */
 function homeward(state: FailoverState, report: RegionReport): Move | undefined {
   const { configuration, pin } = state;
-  if (pin === state.writer || !allowsFailback(configuration.failback, report.at)) return undefined;
+  if (report.busy === true || pin === state.writer) return undefined;
+  if (!allowsFailback(configuration.failback, report.at)) return undefined;
   const here = configuration.priorities.indexOf(report.region);
   const better = pin === undefined ? configuration.priorities.slice(0, here < 0 ? undefined : here) : [pin];
   const target = better.find(

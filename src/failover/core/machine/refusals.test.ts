@@ -117,6 +117,8 @@ describe('a malformed report is refused with the field', () => {
     ['writer.commitSet', undefined],
     ['writer.add', [1]],
     ['stopping', false],
+    ['busy', 'x'],
+    ['busy', false],
     ['signals', [7]],
     ['phase2Ms', -1],
     ['phase2Ms', 1e200],
@@ -124,6 +126,11 @@ describe('a malformed report is refused with the field', () => {
     const found = refusalIn(parseReport(spoiled(report, path, to)));
     expect(found).toMatchObject({ code: 'REPORT_MALFORMED' });
     expect(found?.field.startsWith(path)).toBe(true);
+  });
+
+  test('one of a busy process is well-formed', () => {
+    const busy = { ...report, busy: true };
+    expect(parseReport(busy)).toEqual({ value: busy });
   });
 
   test.each<[to: unknown, field: string]>([

@@ -62,6 +62,8 @@ export interface RegionReport {
   readonly stopping?: true;
   /** External health signals that are up at this region (paper 7.2). */
   readonly signals?: readonly string[];
+  /** Its process moves as many partition-sets as it should at a time: for the sake of priorities none begins now. */
+  readonly busy?: true;
   /** How long the last successful phase 2 took (paper 6.2). */
   readonly phase2Ms?: number;
 }

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { Moves } from './moves.ts';
+
+describe('the places for moves', () => {
+  test('are as many as were given', () => {
+    const moves = new Moves(2);
+    const [first, second, third] = [{}, {}, {}];
+    moves.begin(first);
+    expect(moves.isFullFor(second)).toBe(false);
+    moves.begin(second);
+    expect([moves.size, moves.isFullFor(third)]).toEqual([2, true]);
+  });
+
+  test('are 64 where nobody says', () => {
+    const moves = new Moves();
+    for (let at = 0; at < 63; at += 1) moves.begin({});
+    expect(moves.isFullFor({})).toBe(false);
+    moves.begin({});
+    expect(moves.isFullFor({})).toBe(true);
+  });
+
+  test('are not full for one that has a place, and it has one however often it begins', () => {
+    const moves = new Moves(1);
+    const one = {};
+    moves.begin(one);
+    moves.begin(one);
+    expect([moves.size, moves.has(one), moves.isFullFor(one)]).toEqual([1, true, false]);
+  });
+
+  test('are free again when a move ends; the end of none changes nothing', () => {
+    const moves = new Moves(1);
+    const one = {};
+    moves.begin(one);
+    moves.end({});
+    expect(moves.isFullFor({})).toBe(true);
+    moves.end(one);
+    expect([moves.size, moves.has(one), moves.isFullFor({})]).toEqual([0, false, false]);
+  });
+});
