@@ -23,6 +23,9 @@ export interface ClientReport {
 }
 
 const VERIFYING_AT_ONCE = 64;
+const TICK_MS = 20;
+/** They begin one after the other: what has only just been started should not have to take everything at once. */
+const FIRST_WRITES_MS = 10_000;
 
 let isRunning = true;
 
@@ -49,7 +52,7 @@ async function begin(order: ClientOrder): Promise<void> {
     ]),
   );
   const loops = [...writers.values()].map((writer, at) =>
-    paced(writer, everyMs, (at / sets.length) * everyMs),
+    paced(writer, everyMs, (at / sets.length) * Math.max(everyMs, FIRST_WRITES_MS)),
   );
   process.on('message', (message: { type: string }) => {
     if (message.type === 'report') process.send!({ type: 'report', report: reportOf(writers) });
@@ -75,13 +78,15 @@ async function finish(
   process.disconnect();
 }
 
+/** Writes begin on ticks, so that those of one tick share what they can on their way, as the writes of one client do. */
 async function paced(writer: SetWriter, everyMs: number, firstMs: number): Promise<void> {
-  await sleep(firstMs);
-  let at = performance.now();
-  while (isRunning) {
+  let at = performance.now() + firstMs;
+  for (;;) {
+    const tick = Math.ceil(Math.max(at, performance.now()) / TICK_MS) * TICK_MS;
+    await sleep(tick - performance.now());
+    if (!isRunning) return;
     await writer.write();
-    at = Math.max(at + everyMs, performance.now());
-    await sleep(at - performance.now());
+    at += everyMs;
   }
 }
 

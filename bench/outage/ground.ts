@@ -81,6 +81,11 @@ export class OutageGround {
     }
   }
 
+  /** How many partition-sets are written at home. */
+  homeNow(): Promise<number> {
+    return this.#writtenIn(HOME);
+  }
+
   /** The outage begins. Resolves when it has. */
   async strike(): Promise<void> {
     const { cluster } = this;

@@ -56,8 +56,8 @@ export const GOALS: Readonly<Record<OutagePlan['profile'], Goals>> = {
 const MOST_ACCEPTORS = 7;
 
 const DEFAULTS = {
-  paper: { partitionSets: 4300, minutes: 3, calmMinutes: 6, writeEveryMs: 5000 },
-  fast: { partitionSets: 1000, minutes: 0.5, calmMinutes: 1, writeEveryMs: 1000 },
+  paper: { partitionSets: 4300, minutes: 3, calmMinutes: 6, writeEveryMs: 10_000 },
+  fast: { partitionSets: 1000, minutes: 0.5, calmMinutes: 1, writeEveryMs: 2000 },
 } as const;
 
 export const HELP = `npm run bench:outage [-- OPTIONS]
@@ -71,7 +71,7 @@ export const HELP = `npm run bench:outage [-- OPTIONS]
   --consistency LEVEL    ${CONSISTENCY_LEVELS.join(', ')}; Strong
   --nodes-per-region N   1; 4 for the kind node, 10 for the kind partitions
   --acceptors N          7
-  --write-every-ms N     how often a client writes in each partition-set; 5000 or 1000
+  --write-every-ms N     how often a client writes in each partition-set; 10000 or 2000
   --no-simulation        without the same run in the simulator
   --find-limit           go up from --partition-sets until they do not recover in time
   --charts DIRECTORY     write figure-6.svg, figure-7.svg, figure-8.svg and failback.svg there

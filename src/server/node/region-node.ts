@@ -34,10 +34,9 @@ import {
   AgentHost,
   type Configuration,
   type FailoverState,
-  FailoverError,
   type Logger,
-  parseState,
   registerOf,
+  StateCodec,
 } from '../../failover/index.ts';
 import type { Host } from '../../protocol/index.ts';
 import {
@@ -320,13 +319,9 @@ export class RegionNode {
 
   /** A partition-set's failover state as the acceptors have it now; undefined: they have none. */
   async readState(partitionSet: string, timeoutMs?: number): Promise<FailoverState | undefined> {
-    const options = timeoutMs === undefined ? {} : { timeoutMs };
-    const { value } = await this.#cluster.read(registerOf(partitionSet), options);
-    if (value === undefined) return undefined;
-    const parsed = parseState(value);
-    if ('value' in parsed) return parsed.value;
-    const { code, message, field } = parsed.refusal;
-    throw new FailoverError(code, message, field);
+    const codec = new StateCodec();
+    const { value } = await this.#cluster.read(registerOf(partitionSet), { codec, timeoutMs });
+    return value;
   }
 
   /** A write of this node's own, wherever writes are taken now. Rejects with an RpcError when that cannot be reached. */
