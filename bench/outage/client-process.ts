@@ -10,6 +10,8 @@ export interface ClientOrder {
   readonly sets: readonly { readonly name: string; readonly from: string; readonly to: string }[];
   readonly regions: readonly string[];
   readonly everyMs: number;
+  /** They begin one after the other: what has only just been started should not have to take everything at once. */
+  readonly firstWithinMs: number;
   readonly timeoutMs: number;
 }
 
@@ -24,8 +26,6 @@ export interface ClientReport {
 
 const VERIFYING_AT_ONCE = 64;
 const TICK_MS = 20;
-/** They begin one after the other: what has only just been started should not have to take everything at once. */
-const FIRST_WRITES_MS = 10_000;
 
 let isRunning = true;
 
@@ -35,7 +35,7 @@ process.on('message', (message: { type: string; order?: ClientOrder }) => {
 process.on('disconnect', () => process.exit());
 
 async function begin(order: ClientOrder): Promise<void> {
-  const { account, endpoints, sets, regions, everyMs, timeoutMs } = order;
+  const { account, endpoints, sets, regions, everyMs, firstWithinMs, timeoutMs } = order;
   const client = await BatonClient.connect({
     account,
     endpoints: [...endpoints],
@@ -52,7 +52,7 @@ async function begin(order: ClientOrder): Promise<void> {
     ]),
   );
   const loops = [...writers.values()].map((writer, at) =>
-    paced(writer, everyMs, (at / sets.length) * Math.max(everyMs, FIRST_WRITES_MS)),
+    paced(writer, everyMs, (at / sets.length) * firstWithinMs),
   );
   process.on('message', (message: { type: string }) => {
     if (message.type === 'report') process.send!({ type: 'report', report: reportOf(writers) });

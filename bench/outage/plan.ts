@@ -41,6 +41,8 @@ export interface OutagePlan {
   readonly nodesPerRegion: number;
   readonly acceptors: number;
   readonly writeEveryMs: number;
+  /** The clients come when everything has been at home for a third of that; they write for that long before anything happens. */
+  readonly warmSeconds: number;
   readonly simulate: boolean;
   readonly findLimit: boolean;
   readonly charts: string | undefined;
@@ -56,8 +58,8 @@ export const GOALS: Readonly<Record<OutagePlan['profile'], Goals>> = {
 const MOST_ACCEPTORS = 7;
 
 const DEFAULTS = {
-  paper: { partitionSets: 4300, minutes: 3, calmMinutes: 6, writeEveryMs: 10_000 },
-  fast: { partitionSets: 1000, minutes: 0.5, calmMinutes: 1, writeEveryMs: 2000 },
+  paper: { partitionSets: 4300, minutes: 3, calmMinutes: 6, writeEveryMs: 10_000, warmSeconds: 40 },
+  fast: { partitionSets: 1000, minutes: 0.5, calmMinutes: 1, writeEveryMs: 2000, warmSeconds: 30 },
 } as const;
 
 export const HELP = `npm run bench:outage [-- OPTIONS]
@@ -72,6 +74,7 @@ export const HELP = `npm run bench:outage [-- OPTIONS]
   --nodes-per-region N   1; 4 for the kind node, 10 for the kind partitions
   --acceptors N          7
   --write-every-ms N     how often a client writes in each partition-set; 10000 or 2000
+  --warm-seconds N       how long clients write before the first outage; 40 or 30
   --no-simulation        without the same run in the simulator
   --find-limit           go up from --partition-sets until they do not recover in time
   --charts DIRECTORY     write figure-6.svg, figure-7.svg, figure-8.svg and failback.svg there
@@ -92,6 +95,7 @@ export function readPlan(args: readonly string[]): OutagePlan | 'help' {
       'nodes-per-region': { type: 'string' },
       acceptors: { type: 'string', default: '7' },
       'write-every-ms': { type: 'string' },
+      'warm-seconds': { type: 'string' },
       'no-simulation': { type: 'boolean', default: false },
       'find-limit': { type: 'boolean', default: false },
       charts: { type: 'string' },
@@ -120,6 +124,7 @@ export function readPlan(args: readonly string[]): OutagePlan | 'help' {
     nodesPerRegion: number(values['nodes-per-region'], usualNodes, '--nodes-per-region'),
     acceptors: readAcceptors(values.acceptors),
     writeEveryMs: number(values['write-every-ms'], defaults.writeEveryMs, '--write-every-ms'),
+    warmSeconds: number(values['warm-seconds'], defaults.warmSeconds, '--warm-seconds'),
     simulate: !values['no-simulation'],
     findLimit: values['find-limit'],
     charts: values.charts,

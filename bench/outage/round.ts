@@ -52,10 +52,6 @@ export interface RealResult {
 
 const MINUTE_MS = 60_000;
 const START_PATIENCE_MS = 10 * MINUTE_MS;
-/** Longer than an interval; and long enough for processes that have just begun to run at the speed that they keep. */
-const WARM_MS = { paper: 40_000, fast: 30_000 };
-/** The clients come when everything has been at home for that long. */
-const SETTLED_MS = 10_000;
 const LOOK_MS = 250;
 
 export async function runOutages(plan: OutagePlan, say: (text: string) => void): Promise<RealResult> {
@@ -77,9 +73,11 @@ export async function runOutages(plan: OutagePlan, say: (text: string) => void):
       sets: partitionSetsOf(ground.cluster.config),
       regions: REGIONS,
       everyMs: plan.writeEveryMs,
+      firstWithinMs: Math.max(plan.writeEveryMs, (plan.warmSeconds * 1000) / 3),
       timeoutMs: plan.minutes * MINUTE_MS + plan.calmMinutes * MINUTE_MS,
     });
-    const warmMs = Math.max(3 * plan.writeEveryMs, WARM_MS[plan.profile]);
+    // Longer than an interval; and long enough for processes that have just begun to run at the speed that they keep.
+    const warmMs = Math.max(2 * plan.writeEveryMs, plan.warmSeconds * 1000);
     say(`clients write in each every ${plan.writeEveryMs} ms; ${Math.round(warmMs / 1000)} s to warm up`);
     await sleep(warmMs);
     const seen: Seen = { outages: [], detect: new Durations(), history: [], away: 0 };
@@ -108,7 +106,8 @@ async function comeUp(ground: OutageGround, plan: OutagePlan, say: (text: string
     said = count;
   };
   const startedAt = nowMs();
-  for (let sinceMs: number | undefined; sinceMs === undefined || nowMs() - sinceMs < SETTLED_MS;) {
+  const settledMs = (plan.warmSeconds * 1000) / 3;
+  for (let sinceMs: number | undefined; sinceMs === undefined || nowMs() - sinceMs < settledMs;) {
     const home = await ground.untilHome(startedAt + START_PATIENCE_MS - nowMs(), onLook);
     if (home < plan.partitionSets)
       throw new Error(
