@@ -83,7 +83,7 @@ export class AgentHost {
   readonly #wakes: WakeQueue;
   readonly #work: WorkQueue;
   readonly #departures: Departures;
-  readonly #moves = new Moves();
+  readonly #moves: Moves;
   readonly #suspension: SuspensionWatch;
   readonly #log: AgentLog | undefined;
   readonly #metrics: AgentMetrics | undefined;
@@ -94,6 +94,7 @@ export class AgentHost {
     this.#policy = options.policy ?? namedPolicy('baton');
     this.#wakes = new WakeQueue(this.#host);
     this.#departures = new Departures(this.#host);
+    this.#moves = new Moves(undefined, () => this.#wakes.lateMs);
     this.#work = new WorkQueue(options.maxUnderWay ?? 512, () => this.#wakes.lateMs);
     this.#suspension = new SuspensionWatch(this.#host, STALLED_MS, (ms) => this.#suspended(ms));
     this.#log = options.logger && new AgentLog(options.logger, options.region);

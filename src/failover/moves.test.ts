@@ -36,4 +36,24 @@ describe('the places for moves', () => {
     moves.end(one);
     expect([moves.size, moves.has(one), moves.isFullFor({})]).toEqual([0, false, false]);
   });
+
+  test('are fewer in a process that is behind with its work, and never none', () => {
+    let lateMs = 0;
+    const moves = new Moves(8, () => lateMs);
+    const begun = (count: number): void => {
+      for (let at = 0; at < count; at += 1) moves.begin({});
+    };
+    begun(2);
+    lateMs = 60;
+    expect(moves.isFullFor({})).toBe(false);
+    begun(2);
+    expect(moves.isFullFor({})).toBe(true);
+    lateMs = 30;
+    expect(moves.isFullFor({})).toBe(false);
+    const late = new Moves(8, () => 60_000);
+    late.begin({});
+    expect(late.isFullFor({})).toBe(false);
+    late.begin({});
+    expect(late.isFullFor({})).toBe(true);
+  });
 });

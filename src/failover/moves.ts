@@ -2,17 +2,24 @@
  * How many partition-sets of one process go home at a time. When a region is back, thousands are ready to move within one
  * interval. All at once they would be in each other's way: each move takes its writes a moment, that moment is the longer the
  * more are under way, and a move that takes too long is given up and begins again. So a process has places for some; who
- * finds none says so in its report (`busy`), and asks again with its next heartbeat. It is about priorities only: a wish of
- * an operator's, a signal or a stop waits for nobody.
+ * finds none says so in its report (`busy`), and asks again with its next heartbeat. A process that is behind with its work has
+ * fewer: going home is worth no lease. It is about priorities only: a wish of an operator's, a signal or a stop waits for nobody.
  */
+import { shareWhenLate } from './work-queue.ts';
+
 const PLACES = 64;
+/** However late it is, somebody goes on. */
+const FEWEST = 2;
 
 export class Moves {
   readonly #places: number;
+  readonly #lateMs: () => number;
   readonly #moving = new Set<object>();
 
-  constructor(places = PLACES) {
+  /** `lateMs`: by how much this process is behind. */
+  constructor(places = PLACES, lateMs: () => number = () => 0) {
     this.#places = places;
+    this.#lateMs = lateMs;
   }
 
   get size(): number {
@@ -24,7 +31,9 @@ export class Moves {
   }
 
   isFullFor(who: object): boolean {
-    return this.#moving.size >= this.#places && !this.#moving.has(who);
+    if (this.#moving.has(who)) return false;
+    const places = Math.max(Math.min(FEWEST, this.#places), this.#places * shareWhenLate(this.#lateMs()));
+    return this.#moving.size >= places;
   }
 
   begin(who: object): void {

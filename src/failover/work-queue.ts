@@ -16,6 +16,11 @@ const PUNCTUAL_MS = 30;
 /** However late it is, something goes on. */
 const LEAST = 64;
 
+/** The share of its work that a process takes on that is so late. */
+export function shareWhenLate(lateMs: number): number {
+  return Math.min(1, PUNCTUAL_MS / Math.max(1, lateMs));
+}
+
 export class WorkQueue {
   readonly #limit: number;
   readonly #lateMs: () => number;
@@ -64,8 +69,8 @@ export class WorkQueue {
   }
 
   #nextOther(): (() => Promise<void>) | undefined {
-    const share = Math.min(1, PUNCTUAL_MS / Math.max(1, this.#lateMs()));
-    if (this.#underWay - this.#renewing >= Math.max(LEAST, this.#limit * share)) return undefined;
+    const most = Math.max(LEAST, this.#limit * shareWhenLate(this.#lateMs()));
+    if (this.#underWay - this.#renewing >= most) return undefined;
     return this.#waiting.urgent.shift() ?? this.#waiting.routine.shift();
   }
 }
