@@ -201,7 +201,10 @@ describe('three regions', () => {
         const { json } = await there.get('east', `/v1/partition-sets/${name}/history?fresh=1`);
         return (json as { history: { what: string; why: string }[] }).history.at(-1)!;
       };
-      await until(async () => ['switched', 'elected'].includes((await last()).what));
+      await until(async () => ['switched', 'elected'].includes((await last()).what)).catch(async () => {
+        const { json } = await there.get('east', `/v1/partition-sets/${name}?fresh=1`);
+        throw new Error(`${name} has no writer yet: ${JSON.stringify(json)}`);
+      });
       expect((await last()).why).not.toBe('silence');
     }
     expect(await there.put('after', 1)).not.toBe('west');
