@@ -5,8 +5,8 @@
  * heartbeats of those who only watch, for which any moment of the interval is as good.
  *
  * A process that is behind with its work would only get further behind by taking on more: the later its timers ring, the
- * fewer may be under way besides renewals. Without that, everything takes so long that leases run out, and each of those
- * costs more work than it would have taken to keep it.
+ * fewer may be under way. They wait here, before they begin: half-way, with promises in their hands, they would be in the way of
+ * other regions' updates, and those in theirs, until leases run out; and each of those costs more than it takes to keep it.
  */
 export const LANES = ['renewal', 'urgent', 'routine'] as const;
 export type Lane = (typeof LANES)[number];
@@ -14,7 +14,7 @@ export type Lane = (typeof LANES)[number];
 /** Timers that ring no later than this are on time. */
 const PUNCTUAL_MS = 30;
 /** However late it is, something goes on. */
-const LEAST = 64;
+const LEAST = 32;
 
 /** The share of its work that a process takes on that is so late. */
 export function shareWhenLate(lateMs: number): number {
@@ -30,7 +30,6 @@ export class WorkQueue {
     routine: [],
   };
   #underWay = 0;
-  #renewing = 0;
 
   /** `lateMs`: by how much this process is behind. */
   constructor(limit: number, lateMs: () => number = () => 0) {
@@ -53,24 +52,16 @@ export class WorkQueue {
   }
 
   #next(): void {
-    while (this.#underWay < this.#limit) {
-      const isRenewal = this.#waiting.renewal.length > 0;
-      const work = isRenewal ? this.#waiting.renewal.shift() : this.#nextOther();
+    const most = Math.max(LEAST, this.#limit * shareWhenLate(this.#lateMs()));
+    while (this.#underWay < Math.min(most, this.#limit)) {
+      const { renewal, urgent, routine } = this.#waiting;
+      const work = renewal.shift() ?? urgent.shift() ?? routine.shift();
       if (work === undefined) return;
-      const weight = isRenewal ? 1 : 0;
       this.#underWay += 1;
-      this.#renewing += weight;
       void work().finally(() => {
         this.#underWay -= 1;
-        this.#renewing -= weight;
         this.#next();
       });
     }
-  }
-
-  #nextOther(): (() => Promise<void>) | undefined {
-    const most = Math.max(LEAST, this.#limit * shareWhenLate(this.#lateMs()));
-    if (this.#underWay - this.#renewing >= most) return undefined;
-    return this.#waiting.urgent.shift() ?? this.#waiting.routine.shift();
   }
 }
