@@ -141,7 +141,7 @@ describe('the lateness of a wake queue', () => {
     times(60, () => ring(2000));
     const forEver = new Promise<void>(() => undefined);
     for (let at = 0; at < 600; at += 1) work.run('urgent', () => forEver);
-    expect(work.underWay).toBe(64);
+    expect(work.underWay).toBe(32);
     times(60, () => ring(0));
     work.run('urgent', () => forEver);
     expect(work.underWay).toBe(512);
