@@ -1,19 +1,19 @@
 /**
  * Whether something is a state for certain. The schema (`schema.ts`) says what a state is, and of a wrong one which field is
- * wrong; it takes a fifth of a node's time when thousands of states are read each second. Nearly all of them are right, and
- * this says so at a tenth of the cost. Whatever it does not recognise goes to the schema: it may be slow in vain, never wrong.
+ * wrong, which is much of a node's work when thousands of states are read each second. Nearly all of them are right, and this
+ * says so at little cost. Whatever it does not recognise goes to the schema: it may be slow in vain, never wrong.
  */
 import { CONSISTENCY_LEVELS } from './configuration.ts';
-import { CAUSES, PHASES } from './state.ts';
+import { CAUSES, GRACEFUL_REASONS, PHASES } from './state.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const LEVELS: ReadonlySet<unknown> = new Set(CONSISTENCY_LEVELS);
 const CAUSE_NAMES: ReadonlySet<unknown> = new Set(CAUSES);
 const PHASE_NAMES: ReadonlySet<unknown> = new Set(PHASES);
-const REASONS: ReadonlySet<unknown> = new Set([undefined, 'priority', 'operator', 'signal', 'leaving']);
-const MOST_NAMES = 64;
-const LONGEST_NAME = 64;
+const REASONS: ReadonlySet<unknown> = new Set([undefined, ...GRACEFUL_REASONS]);
+export const MOST_NAMES = 64;
+export const LONGEST_NAME = 64;
 
 export function isCertainlyState(value: unknown): boolean {
   if (!isFields(value)) return false;

@@ -4,17 +4,17 @@
  */
 import * as z from 'zod/mini';
 import { CONSISTENCY_LEVELS } from './configuration.ts';
-import { isCertainlyState } from './plain-state.ts';
+import { isCertainlyState, LONGEST_NAME, MOST_NAMES } from './plain-state.ts';
 import { type Refusal, refusal, type RefusalCode, tooNew } from './refusal.ts';
 import type { Report } from './report.ts';
 import { FORM, isStored, unpacked } from './stored.ts';
-import { CAUSES, type FailoverState, MACHINE_VERSION, PHASES } from './state.ts';
+import { CAUSES, type FailoverState, GRACEFUL_REASONS, MACHINE_VERSION, PHASES } from './state.ts';
 
 const count = z.int().check(z.gte(0));
 const positive = z.int().check(z.gte(1));
 const ms = z.number().check(z.gte(0));
-const name = z.string().check(z.minLength(1), z.maxLength(64));
-const names = z.array(name).check(z.maxLength(64));
+const name = z.string().check(z.minLength(1), z.maxLength(LONGEST_NAME));
+const names = z.array(name).check(z.maxLength(MOST_NAMES));
 /** An ISO timestamp: people read it, and failback windows look at its hours. */
 const timestamp = z.string().check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d/), z.maxLength(32));
 /** Sums of squares are made of these: they must stay finite. */
@@ -85,7 +85,7 @@ export const state = z.looseObject({
   phase: z.literal(PHASES),
   step: positive,
   target: z.optional(name),
-  why: z.optional(z.literal(['priority', 'operator', 'signal', 'leaving'])),
+  why: z.optional(z.literal(GRACEFUL_REASONS)),
   quiesce: flag,
   final: z.optional(progress),
   configuration,

@@ -137,7 +137,8 @@ export interface FailoverState {
   readonly history: readonly HistoryEntry[];
 }
 
-export type GracefulReason = 'priority' | 'operator' | 'signal' | 'leaving';
+export const GRACEFUL_REASONS = ['priority', 'operator', 'signal', 'leaving'] as const;
+export type GracefulReason = (typeof GRACEFUL_REASONS)[number];
 
 export const SCHEMA = 1;
 /** Of this code. What came with a version switches on when every region runs it. */
