@@ -5,13 +5,17 @@
 import { NODE_HOST } from 'baton/caspaxos';
 import {
   type ClusterMap,
+  decodeLook,
   decodeRead,
   decodeWrite,
+  encodeLookAnswer,
   encodeMap,
   encodeReadAnswer,
   encodeWriteAnswer,
   METHODS,
+  type NodeLook,
   type NodeReadAnswer,
+  type Writable,
   type NodeWriteAnswer,
 } from 'baton/client';
 import { epkRanges, type ReadLevel } from 'baton/engine';
@@ -25,6 +29,8 @@ export interface Script {
   write?: (request: ReturnType<typeof decodeWrite>, context: RequestContext) => Promised<NodeWriteAnswer>;
   read?: (request: ReturnType<typeof decodeRead>, context: RequestContext) => Promised<NodeReadAnswer>;
   map?: () => Promised<ClusterMap>;
+  /** Which of these can be written there. */
+  look?: (look: NodeLook) => Promised<readonly Writable[]>;
   /** Instead of all others. */
   any?: (method: number, payload: Buffer) => Promised<Payload>;
 }
@@ -64,7 +70,7 @@ export class FakeNode {
 
   async answer(method: number, payload: Buffer, context: RequestContext): Promise<Payload> {
     this.calls.push(method);
-    const { write, read, map, any } = this.script;
+    const { write, read, map, look, any } = this.script;
     if (any !== undefined) return any(method, payload);
     switch (method) {
       case METHODS.map:
@@ -77,6 +83,8 @@ export class FakeNode {
         return encodeReadAnswer(
           (await read?.(decodeRead(payload), context)) ?? { outcome: 'refused', code: 'NOT_READY' },
         );
+      case METHODS.look:
+        return encodeLookAnswer({ version: 1, canWrite: (await look?.(decodeLook(payload))) ?? [] });
       default:
         throw new Error(`method ${method} is not scripted`);
     }

@@ -8,7 +8,7 @@ import {
   type RefusalCode,
   type WriteRequest,
 } from '../../engine/core/index.ts';
-import { type ClientErrorCode, rejectionIn } from './errors.ts';
+import { type ClientErrorCode, codeOfStatus, rejectionIn } from './errors.ts';
 import type { OperationKind, WriterHint } from './regions.ts';
 
 /** What every answer of a node has, whatever else it carries. */
@@ -105,6 +105,12 @@ export function judgeAnswer(kind: OperationKind, answer: NodeAnswer): Verdict {
 export function judgeFailure(kind: OperationKind, failure: AttemptFailure): Verdict {
   if (failure.outcome === 'unknown' && kind === 'write') return { type: 'doubtful' };
   return judgeRefusal(kind, failure.code, failure.retryAfterMs);
+}
+
+/** For diagnostics. */
+export function codeOf(answer: NodeAnswer, verdict: Verdict): string {
+  if (answer.outcome === 'refused') return answer.code;
+  return verdict.type === 'rejected' ? codeOfStatus(verdict.result.status) : answer.outcome.toUpperCase();
 }
 
 function judgeRefusal(kind: OperationKind, code: string, retryAfterMs = COME_BACK_MS): Verdict {

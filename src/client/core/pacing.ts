@@ -16,6 +16,8 @@ export interface PlanSettings {
   /** Between rounds: at first, and at most. */
   readonly firstBackoffMs: number;
   readonly mostBackoffMs: number;
+  /** At most when somebody looks for the writer meanwhile: who waits is told of it, and need not ask again and again. */
+  readonly mostSoughtBackoffMs: number;
   /** A region that says nothing is sent the same again after this long. */
   readonly resendAfterMs: number;
   /** In this last stretch before the deadline a write is sent only where it is usually answered in time. */
@@ -35,19 +37,24 @@ export const PLAN_SETTINGS: PlanSettings = {
   firstHoldMs: 250,
   firstBackoffMs: 20,
   mostBackoffMs: 250,
+  mostSoughtBackoffMs: 1000,
   resendAfterMs: 1000,
   lastChanceMs: 100,
   throttlesInARow: 4,
   maxAttempts: 1000,
 };
 
-/** Doubles, with half of it left to chance so that clients do not come back together. */
+type BackoffSettings = Pick<PlanSettings, 'firstBackoffMs' | 'mostBackoffMs' | 'mostSoughtBackoffMs'>;
+
+/** Grows, and faster where the writer is sought; half of it is left to chance, so that clients do not come back together. */
 export function backoffMs(
   rounds: number,
   random: number,
-  { firstBackoffMs, mostBackoffMs }: Pick<PlanSettings, 'firstBackoffMs' | 'mostBackoffMs'>,
+  isSought: boolean,
+  { firstBackoffMs, mostBackoffMs, mostSoughtBackoffMs }: BackoffSettings,
 ): number {
-  return Math.min(mostBackoffMs, firstBackoffMs * 2 ** Math.min(rounds, 20)) * (0.5 + random / 2);
+  const [factor, most] = isSought ? [4, mostSoughtBackoffMs] : [2, mostBackoffMs];
+  return Math.min(most, firstBackoffMs * factor ** Math.min(rounds, 20)) * (0.5 + random / 2);
 }
 
 export function holdMs(rounds: number, { firstHoldMs }: Pick<PlanSettings, 'firstHoldMs'>): number {

@@ -25,6 +25,7 @@ import type { HedgeBudget } from './hedging.ts';
 import {
   agreedRefusal,
   type AttemptFailure,
+  codeOf,
   type DoneAnswer,
   judgeAnswer,
   judgeFailure,
@@ -53,6 +54,8 @@ export interface OperationOptions {
   readonly preferred?: RegionName;
   /** `sending` is called for every attempt that is sent; until then it certainly is not carried out. */
   readonly tellsSending?: boolean;
+  /** `findWriter` is carried out, and what is found goes into the cache. */
+  readonly findsWriters?: boolean;
   readonly settings?: Partial<PlanSettings>;
 }
 
@@ -104,8 +107,8 @@ export type PlanOutput<A extends NodeAnswer> =
   | { readonly type: 'setTimer'; readonly inMs: number }
   /** A node does not know the partition-set: the container's map may be out of date. */
   | { readonly type: 'refreshMap' }
-  /** The region of the door cannot be reached: others may know who writes now. */
-  | { readonly type: 'findWriter' }
+  /** Nobody that was asked can write: somebody may, within this time. */
+  | { readonly type: 'findWriter'; readonly withinMs: number }
   | {
       readonly type: 'done';
       readonly result: PlanResult<A>;
@@ -405,8 +408,12 @@ export class OperationPlan<A extends NodeAnswer> {
     const codes = asked.map((region) => this.#round.get(region) ?? '');
     const agreed = agreedRefusal(codes);
     if (agreed !== undefined) return this.#fail(agreed, nowMs);
-    if (only !== undefined) this.#outputs.push({ type: 'findWriter' });
-    this.#pause = { untilMs: nowMs + backoffMs(this.#rounds, random, this.#settings) };
+    const { kind, findsWriters = false } = this.#options;
+    // Who is busy is the writer: there is none to be found.
+    const isSought = findsWriters && kind === 'write' && !codes.some((code) => THROTTLES.has(code));
+    const withinMs = backoffMs(this.#rounds, random, isSought, this.#settings);
+    if (isSought) this.#outputs.push({ type: 'findWriter', withinMs });
+    this.#pause = { untilMs: nowMs + withinMs };
     this.#rounds += 1;
   }
 
@@ -483,12 +490,6 @@ export class OperationPlan<A extends NodeAnswer> {
     const diagnostics = this.#attempts.diagnostics(this.#begunAtMs, nowMs);
     this.#outputs.push({ type: 'done', result, diagnostics });
   }
-}
-
-/** For diagnostics. */
-function codeOf(answer: NodeAnswer, verdict: Verdict): string {
-  if (answer.outcome === 'refused') return answer.code;
-  return verdict.type === 'rejected' ? codeOfStatus(verdict.result.status) : answer.outcome.toUpperCase();
 }
 
 function end(attempt: Attempt, code: string, node: string | undefined, nowMs: number): void {

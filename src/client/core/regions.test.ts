@@ -63,6 +63,27 @@ describe('where writes work', () => {
     expect(after(() => cache.hinted(SET, { region: 'south', gcn: 6 }, 60))).toBe(3);
   });
 
+  test('who says of itself that it can write is believed, whatever spoke against it before', () => {
+    const cache = new RegionCache(REGIONS);
+    let told = 0;
+    cache.watch(SET, () => (told += 1));
+    cache.wrote(SET, 'east', wrote(4, 0, 10));
+    cache.refused(SET, 'east', 'write', 'NOT_WRITER', 20);
+    cache.found(SET, { region: 'east', gcn: 4 }, 30);
+    expect(cache.likelyWriter(SET)).toMatchObject({ region: 'east', gcn: 4 });
+    expect(told).toBe(2);
+    cache.found(SET, { region: 'east', gcn: 4 }, 40);
+    expect(told, 'no news').toBe(2);
+    cache.found(SET, { region: 'west', gcn: 3 }, 50);
+    cache.found(SET, { region: 'north', gcn: 9 }, 50);
+    expect(cache.writerOf(SET), 'an older writer, and a region that there is not').toMatchObject({
+      region: 'east',
+    });
+    cache.found(SET, { region: 'west', gcn: 5 }, 60);
+    expect(cache.likelyWriter(SET)?.region).toBe('west');
+    expect(told).toBe(3);
+  });
+
   test('a hint is news only with a higher GCN and a region that there is', () => {
     const cache = new RegionCache(REGIONS);
     cache.wrote(SET, 'east', wrote(4, 0, 10));
@@ -194,10 +215,15 @@ describe('waiting', () => {
   });
 
   test('the pause between rounds doubles up to a bound, half of it by chance', () => {
-    expect([0, 1, 2, 3, 4, 9].map((rounds) => backoffMs(rounds, 1, PLAN_SETTINGS))).toEqual([
-      20, 40, 80, 160, 250, 250,
-    ]);
-    expect(backoffMs(0, 0, PLAN_SETTINGS)).toBe(10);
+    const pauses = [0, 1, 2, 3, 4, 9].map((rounds) => backoffMs(rounds, 1, false, PLAN_SETTINGS));
+    expect(pauses).toEqual([20, 40, 80, 160, 250, 250]);
+    expect(backoffMs(0, 0, false, PLAN_SETTINGS)).toBe(10);
+  });
+
+  test('who is told of the writer asks less often', () => {
+    const pauses = [0, 1, 2, 3, 9].map((rounds) => backoffMs(rounds, 1, true, PLAN_SETTINGS));
+    expect(pauses).toEqual([20, 80, 320, 1000, 1000]);
+    expect(backoffMs(3, 0, true, PLAN_SETTINGS)).toBe(500);
   });
 
   test('hedges are paid for by reads, and saved up to a bound', () => {

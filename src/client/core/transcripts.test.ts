@@ -59,6 +59,7 @@ class ClientScene implements Scene {
       kind,
       deadlineAtMs: this.#now + Number(deadline),
       tellsSending: words.includes('told'),
+      findsWriters: words.includes('sought'),
       repeatable: words.includes('id') ? 'by operation id' : 'no',
       ...(level !== undefined && { level: level as ReadLevel }),
       ...(account !== undefined && { accountLevel: account as ReadLevel }),
@@ -100,7 +101,7 @@ class ClientScene implements Scene {
       case 'refreshMap':
         return ['refresh the map'];
       case 'findWriter':
-        return ['find the writer'];
+        return [`find the writer within ${output.withinMs}`];
       case 'done': {
         const { result } = output;
         const lines = output.diagnostics.map(

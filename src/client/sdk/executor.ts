@@ -26,13 +26,14 @@ import type { NodeLook } from '../wire/look-wire.ts';
 import type { Diagnostics } from './diagnostics.ts';
 import { BatonError, batonError, outcomeOf } from './errors.ts';
 import type { Links } from './links.ts';
-import { type Looked, lookEverywhere, type LookingOptions, WriterFinder } from './looking.ts';
+import { type Looked, lookEverywhere, type LookingOptions } from './looking.ts';
 import type { MapSource } from './map-source.ts';
 import { type HedgeOptions, isPositive } from './options.ts';
 import type { PlanRan } from './plan-run.ts';
 import { type AttemptCall, decoded, runPlan } from './running.ts';
 import type { Session } from './session.ts';
 import type { ContainerPlace, PlacedRange, Topology } from './topology.ts';
+import { WriterFinder } from './writer-finder.ts';
 
 export interface Request<A extends NodeAnswer> {
   /** For diagnostics. */
@@ -146,6 +147,7 @@ export class Executor {
   /** What is under way is given up. */
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#finder.close();
     await Promise.allSettled(this.#underWay);
   }
 
@@ -257,7 +259,7 @@ export class Executor {
       send,
       nodeIn: (region) => this.topology.node(region, column)?.name,
       signals: signal === undefined ? [this.closing] : [this.closing, signal],
-      onWriterWanted: () => this.#finder.want(partitionSet),
+      onWriterWanted: (withinMs) => this.#finder.want(partitionSet, column, withinMs),
       onMapOutdated: () => void maps.refresh(this.host.now(), deadlineAtMs).catch(() => {}),
     });
   }

@@ -37,8 +37,8 @@ export interface PlanRunOptions<A extends NodeAnswer> {
   readonly attempt: (attempt: PlannedAttempt, tell: (said: Said<A>) => void) => void;
   /** Nobody listens to that attempt any more. */
   readonly onCancel?: (attempt: number) => void;
-  /** Somebody may know who writes the partition-set now; what is learnt goes into the cache. */
-  readonly onWriterWanted?: () => void;
+  /** A region may say within this time that it can write the partition-set; what is learnt goes into the cache. */
+  readonly onWriterWanted?: (withinMs: number) => void;
   readonly onMapOutdated: () => void;
   readonly onDone: (ran: PlanRan<A>) => void;
   /** Something threw: a defect. The run has ended. */
@@ -118,7 +118,7 @@ export class PlanRun<A extends NodeAnswer> {
       case 'refreshMap':
         return onMapOutdated();
       case 'findWriter':
-        return onWriterWanted?.();
+        return onWriterWanted?.(output.withinMs);
       case 'done':
         this.end();
         onDone({ result: output.result, attempts: output.diagnostics });

@@ -24,7 +24,7 @@ export interface Running<A extends NodeAnswer> {
   /** The name of the node there, for diagnostics. */
   readonly nodeIn: (region: string) => string | undefined;
   readonly signals: readonly AbortSignal[];
-  readonly onWriterWanted?: () => void;
+  readonly onWriterWanted?: (withinMs: number) => void;
   readonly onMapOutdated: () => void;
 }
 
@@ -47,7 +47,7 @@ class CallRun<A extends NodeAnswer> {
     this.#run = new PlanRun<A>({
       host,
       cache,
-      options: { ...options, tellsSending: true },
+      options: { ...options, tellsSending: true, findsWriters: onWriterWanted !== undefined },
       attempt: (attempt, tell) => void this.#attempt(attempt, tell),
       onCancel: (attempt) => this.#underWay.get(attempt)?.abort(),
       onMapOutdated,
