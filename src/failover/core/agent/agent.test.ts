@@ -202,6 +202,28 @@ describe('fence first, then report (rule 7)', () => {
   });
 });
 
+describe('a region that was elected', () => {
+  test('asks for its lease at once, though it has only just reported', () => {
+    const { register } = writerAt(0);
+    const elected = new AgentScene('b', register, { now: 0 });
+    const other = new AgentScene('c', register, { now: 0 });
+    for (const scene of [elected, other]) scene.begin(0);
+    const raisedAt = Math.ceil(certainlyOver(LEASE)) + 1;
+    elected.update(raisedAt);
+    for (const scene of [elected, other]) {
+      if (scene === other) scene.core.learn(register.state, raisedAt);
+      scene.assume(raisedAt);
+      scene.update(raisedAt);
+    }
+    expect(register.state).toMatchObject({ gcn: 2, phase: 'Steady', writer: 'b' });
+    elected.core.learn(register.state, raisedAt + 5);
+    expect(elected.role).toMatchObject({ role: 'writer', accepts: false });
+    expect(elected.core.wakeAt).toBe(raisedAt + 5);
+    elected.update(raisedAt + 5);
+    expect(elected.role).toMatchObject({ role: 'writer', epoch: 2, accepts: true });
+  });
+});
+
 describe('a planned stop (rule 22)', () => {
   test('the writer gives the writes away, fences itself, leaves its mark, and rests', () => {
     const { register, writer } = writerAt(0);

@@ -211,8 +211,9 @@ export class AgentStateMachine {
     this.#isQuiesced ||= state.quiesce === true && state.writer === this.#options.region;
     if (before?.step !== state.step) {
       this.#port.event({ event: 'state', state, before });
-      // The writer waits for the target's word that it knows.
-      if (state.target === this.#options.region) this.#agenda.want(now);
+      // The writer waits for the target's word that it knows; clients wait for a new writer's first lease.
+      const isNewWriter = state.writer === this.#options.region && this.#leaseUntil <= now;
+      if (isNewWriter || state.target === this.#options.region) this.#agenda.want(now);
     }
     this.#settleRole(now);
     this.#wantUpdate(now);
