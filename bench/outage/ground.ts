@@ -7,6 +7,11 @@ import { LocalCluster, nodesOf } from 'baton/server';
 import { CUT_KINDS, HOME, type OutagePlan, REGIONS } from './plan.ts';
 import type { Watched } from './usage.ts';
 
+export interface Updates {
+  readonly ms: number;
+  readonly count: number;
+}
+
 export interface HistoryRow {
   readonly partitionSet: string;
   readonly atMs: number;
@@ -133,6 +138,16 @@ export class OutageGround {
   /** How many partition-sets the region's nodes know the state of; 0 while none answers. */
   async knownAt(region: string): Promise<number> {
     return this.#sum(region, /^baton_failover_phases\{[^}]*\} (\S+)/gm);
+  }
+
+  /** How long the state updates of all regions took so far, and how many there were. */
+  async updates(): Promise<Updates> {
+    const totals = async (pattern: RegExp): Promise<number> => {
+      const sums = await Promise.all(REGIONS.map((region) => this.#sum(region, pattern)));
+      return sums.reduce((sum, one) => sum + one, 0);
+    };
+    const seconds = await totals(/^baton_agent_update_seconds_sum (\S+)/gm);
+    return { ms: seconds * 1000, count: await totals(/^baton_agent_update_seconds_count (\S+)/gm) };
   }
 
   /** What happened since, in order, each change once. */

@@ -76,6 +76,7 @@ export function jsonOf(
     unknown: result.unknown,
     refused: result.refused,
     notHome: result.away,
+    updateMs: Number(result.updateMs.toFixed(1)),
     elapsedSeconds: Math.round(durationMs / 1000),
     processes: usages,
     figures: {
@@ -142,6 +143,7 @@ export function textOf(
     `${count(result.acknowledged)} writes acknowledged, ${count(result.lostWrites)} of them lost; ${count(result.unknown)} of unknown outcome, ${count(result.refused)} refused.`,
     `Writes stopped ${count(counts.affected)} times, and were back during the outage ${count(counts.recovered)} times; ${count(counts.failovers)} raises of a GCN.`,
     `${count(Math.round(perHour(result)))} acceptor requests for each partition-set and hour, in ${count(batches(usages))} batches in all.`,
+    `A state update took ${result.updateMs.toFixed(1)} ms on the average before the first outage; the simulator is told so.`,
     ...compared.map(
       ({ name, real, simulated: other, difference, agrees }) =>
         `${name}: ${real.toFixed(1)} s here, ${other.toFixed(1)} s in the simulator, ${(100 * difference).toFixed(0)} % apart${agrees ? '' : ': too far'}.`,

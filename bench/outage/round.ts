@@ -41,6 +41,8 @@ export interface RealResult {
   readonly outages: readonly RealOutage[];
   readonly startMs: number;
   readonly durationMs: number;
+  /** What a state update took on the average while nothing was amiss. */
+  readonly updateMs: number;
   readonly acknowledged: number;
   readonly lostWrites: number;
   readonly unknown: number;
@@ -79,13 +81,17 @@ export async function runOutages(plan: OutagePlan, say: (text: string) => void):
     // Longer than an interval; and long enough for processes that have just begun to run at the speed that they keep.
     const warmMs = Math.max(2 * plan.writeEveryMs, plan.warmSeconds * 1000);
     say(`clients write in each every ${plan.writeEveryMs} ms; ${Math.round(warmMs / 1000)} s to warm up`);
-    await sleep(warmMs);
+    await sleep(warmMs / 2);
+    const halfWarm = await ground.updates();
+    await sleep(warmMs / 2);
+    const warm = await ground.updates();
+    const updateMs = (warm.ms - halfWarm.ms) / (warm.count - halfWarm.count);
     const seen: Seen = { outages: [], detect: new Durations(), history: [], away: 0 };
     for (let number = 1; number <= plan.outages; number += 1)
       await oneOutage(ground, plan, number, seen, say);
     say('reading back what was acknowledged');
     const report = await clients.finish();
-    return resultOf(plan, startMs, seen, report, await usage.stop());
+    return { ...resultOf(plan, startMs, seen, report, await usage.stop()), updateMs };
   } finally {
     clients?.kill();
     await ground.cluster.killAll();
@@ -169,10 +175,10 @@ function resultOf(
   seen: Seen,
   report: ClientReport,
   usages: readonly Usage[],
-): RealResult {
+): Omit<RealResult, 'updateMs'> {
   const durationMs = nowMs() - startMs;
   const counts = newOutageCounts({
-    ...simulatedCase(plan),
+    ...simulatedCase(plan, 0),
     minutes: durationMs / MINUTE_MS,
     outages: 1,
     calmMinutes: 0,

@@ -99,7 +99,7 @@ function planOf(...args: string[]): OutagePlan {
 
 /** As if all partition-sets had been back after so long. */
 function countsOf(plan: OutagePlan, ...recoveryMs: readonly number[]): OutageCounts {
-  const counts = newOutageCounts(simulatedCase(plan));
+  const counts = newOutageCounts(simulatedCase(plan, 2));
   for (const ms of recoveryMs) counts.recovery.record(ms);
   return Object.assign(counts, { affected: recoveryMs.length, recovered: recoveryMs.length });
 }
