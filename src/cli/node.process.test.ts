@@ -23,7 +23,7 @@ import type { HistoryEntry } from '../failover/index.ts';
 import { freePort, type PartitionSetView } from '../server/index.ts';
 
 /** A region has been given the writes. */
-const ENTHRONED: readonly HistoryEntry['what'][] = ['switched', 'elected'];
+const ENTHRONED: ReadonlySet<HistoryEntry['what']> = new Set(['switched', 'elected']);
 const TOKENS = {
   node: 'node-token-0123456789',
   client: 'client-token-0123456789',
@@ -213,7 +213,7 @@ describe('three regions', () => {
         return all.slice(all.findLastIndex((entry) => JSON.stringify(entry) === before.get(name)) + 1);
       };
       await until(async () =>
-        (await since()).some(({ what, region }) => ENTHRONED.includes(what) && region !== 'west'),
+        (await since()).some(({ what, region }) => ENTHRONED.has(what) && region !== 'west'),
       ).catch(async () => {
         const { json } = await there.get('east', `/v1/partition-sets/${name}?fresh=1`);
         throw new Error(`${name} has no writer yet: ${JSON.stringify(json)}`);
