@@ -37,7 +37,7 @@ export const PLAN_SETTINGS: PlanSettings = {
   firstHoldMs: 250,
   firstBackoffMs: 20,
   mostBackoffMs: 250,
-  mostSoughtBackoffMs: 1000,
+  mostSoughtBackoffMs: 5000,
   resendAfterMs: 1000,
   lastChanceMs: 100,
   throttlesInARow: 4,

@@ -233,10 +233,10 @@ export class OperationPlan<A extends NodeAnswer> {
     if (this.#pause?.region === undefined) this.#pause = undefined;
   }
 
-  /** Who waits for a writer need not wait any longer. At a door it is that region that has to say so. */
+  /** Who waits for a writer need not wait any longer, nor go round. At a door it is that region that has to say so. */
   #heardOfWriter(): void {
     const region = this.#door.only ?? this.#cache.likelyWriter(this.#options.partitionSet)?.region;
-    if (region !== undefined && this.#pause !== undefined) this.#tryAgain(region);
+    if (region !== undefined && this.#round.get(region) !== undefined) this.#tryAgain(region);
   }
 
   #failed(

@@ -179,14 +179,13 @@ export class RegionCache {
     return true;
   }
 
-  /** It says of itself that it can write: that outweighs what spoke against it, unless a later writer is known. */
+  /** It was asked for, and says of itself that it can write: that outweighs what spoke against it, unless a later writer is known. */
   found(partitionSet: string, { region, gcn }: WriterHint, nowMs: number): void {
     if (!this.#regions.includes(region)) return;
     const known = this.#of(partitionSet);
     if (known.writer !== undefined && gcn < known.writer.gcn) return;
-    const isNews = this.likelyWriter(partitionSet)?.region !== region;
     known.writer = { region, gcn, learntAtMs: nowMs, order: this.#next(), from: 'hint' };
-    if (isNews) this.#tell(partitionSet);
+    this.#tell(partitionSet);
   }
 
   /** It answered, and would not. */
