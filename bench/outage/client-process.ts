@@ -73,7 +73,9 @@ async function finish(
     for (const writer of waiting) await writer.verify();
   };
   await Promise.all(Array.from({ length: VERIFYING_AT_ONCE }, verifier));
-  process.send!({ type: 'finished', report: reportOf(writers) });
+  await new Promise((sent) => {
+    process.send!({ type: 'finished', report: reportOf(writers) }, undefined, {}, sent);
+  });
   await client.close();
   process.disconnect();
 }

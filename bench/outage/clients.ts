@@ -24,7 +24,8 @@ export class Clients {
       const at = this.#waiting.findIndex(({ type }) => type === answer.type);
       if (at !== -1) this.#waiting.splice(at, 1)[0]!.resolve(answer);
     });
-    child.on('exit', () => {
+    // Not `exit`: what it said last may still be on its way then.
+    child.on('disconnect', () => {
       for (const { reject } of this.#waiting) reject(new Error('The process with the clients ended.'));
       this.#waiting = [];
     });
