@@ -164,9 +164,10 @@ export class ClientRequests {
 
   async #look(payload: Buffer): Promise<Payload> {
     const { look, mayWrite } = this.#options;
-    if (look === undefined) throw new RpcError('METHOD_UNKNOWN', 'This node follows no catalogue.');
     const asked = decodeLook(payload);
-    const version = await look({ ...asked, timeoutMs: bounded(asked.timeoutMs) });
+    if (look === undefined && asked.version > 0)
+      throw new RpcError('METHOD_UNKNOWN', 'This node follows no catalogue.');
+    const version = (await look?.({ ...asked, timeoutMs: bounded(asked.timeoutMs) })) ?? 0;
     const canWrite = asked.partitionSets
       .filter(mayWrite)
       .map((partitionSet) => ({ partitionSet, gcn: this.#options.stateOf(partitionSet)?.gcn ?? 0 }));

@@ -1,7 +1,8 @@
 /** Copies that come and go in a running node. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { until } from '../../../test/server/daemons.ts';
+import { RpcClient, until } from '../../../test/server/daemons.ts';
 import { NODE_HOST } from '../../caspaxos/index.ts';
+import { decodeLookAnswer, encodeLook, METHODS, type NodeLookAnswer } from '../../client/index.ts';
 import { diskOf, MemoryNodeStore } from '../../engine/index.ts';
 import { configurationFor, PROFILES } from '../../failover/index.ts';
 import { RegionNode } from './region-node.ts';
@@ -98,4 +99,18 @@ describe('a copy', () => {
     expect(scene.node.agents.size).toBe(0);
     expect(scene.store.partitionSets).not.toContain('p');
   });
+});
+
+test('a node says which partition-sets it can write, though it follows no catalogue', async () => {
+  const scene = await Scene.started();
+  await scene.add('p');
+  await scene.untilWritable('p');
+  const { connection } = await RpcClient.to(scene.node.address.port);
+  onTestFinished(() => connection.close());
+  const look = async (version: number): Promise<NodeLookAnswer> => {
+    const payload = encodeLook({ version, partitionSets: ['p', 'q'], timeoutMs: 0 });
+    return decodeLookAnswer(await connection.call(METHODS.look, payload, { timeoutMs: 10_000 }));
+  };
+  expect(await look(0)).toEqual({ version: 0, canWrite: [{ partitionSet: 'p', gcn: 1 }] });
+  await expect(look(1)).rejects.toMatchObject({ code: 'METHOD_UNKNOWN' });
 });
