@@ -81,11 +81,11 @@ export async function runOutages(plan: OutagePlan, say: (text: string) => void):
     // Longer than an interval; and long enough for processes that have just begun to run at the speed that they keep.
     const warmMs = Math.max(2 * plan.writeEveryMs, plan.warmSeconds * 1000);
     say(`clients write in each every ${plan.writeEveryMs} ms; ${Math.round(warmMs / 1000)} s to warm up`);
-    await sleep(warmMs / 2);
-    const halfWarm = await ground.updates();
-    await sleep(warmMs / 2);
+    const cold = await ground.updates();
+    await sleep(warmMs);
     const warm = await ground.updates();
-    const updateMs = (warm.ms - halfWarm.ms) / (warm.count - halfWarm.count);
+    // With a handful of partition-sets and long intervals there may have been none.
+    const updateMs = (warm.ms - cold.ms) / Math.max(1, warm.count - cold.count);
     const seen: Seen = { outages: [], detect: new Durations(), history: [], away: 0 };
     for (let number = 1; number <= plan.outages; number += 1)
       await oneOutage(ground, plan, number, seen, say);

@@ -7,6 +7,7 @@ import {
   type NodeWriteAnswer,
 } from 'baton/client';
 import { expect, onTestFinished, test } from 'vitest';
+import { until } from '../server/daemons.ts';
 import { CountingHost } from '../transport/rpc-scene.ts';
 import { done, FakeAccount, NEVER } from './fake-node.ts';
 
@@ -39,18 +40,11 @@ function elect(account: FakeAccount): { becomesWriter: () => void } {
   return { becomesWriter: () => (isWriter = true) };
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition())
-    await new Promise((resolve) => {
-      setTimeout(resolve, 2);
-    });
-}
-
 test('a write that waits goes on as soon as a region says that it can write', async () => {
   const { account, items } = await scene();
   const { becomesWriter } = elect(account);
   const write = items.create({ id: 'a' });
-  await until(() => account.node('east').count('look') > 2);
+  await until(async () => account.node('east').count('look') > 2);
   expect(account.node('east').count('write'), 'nobody is asked to write meanwhile').toBe(1);
   becomesWriter();
   const { diagnostics } = await write;
@@ -62,7 +56,7 @@ test('a write that waits goes on as soon as a region says that it can write', as
   ]);
   const looks = account.node('east').count('look');
   await items.upsert({ id: 'a' });
-  await until(() => account.node('east').count('write') === 3);
+  await until(async () => account.node('east').count('write') === 3);
   expect(account.node('east').count('look'), 'nothing is sought any more').toBe(looks);
 });
 
@@ -75,7 +69,7 @@ test('one search for all that wait, and a silent node holds up nobody', async ()
     return NEVER;
   };
   const writes = Array.from({ length: WRITES }, (_, at) => items.create({ id: `document-${at}` }));
-  await until(() => account.node('north').count('write') === WRITES && names.length > 0);
+  await until(async () => account.node('north').count('write') === WRITES && names.length > 0);
   becomesWriter();
   await Promise.all(writes);
   expect(names).toEqual([['items-0']]);
@@ -93,7 +87,7 @@ test('a region that lost its lease for a moment is found again under the same GC
   await items.create({ id: 'a' });
   mayWrite = false;
   const write = items.upsert({ id: 'a' });
-  await until(() => account.node('west').count('look') > 0);
+  await until(async () => account.node('west').count('look') > 0);
   mayWrite = true;
   expect((await write).diagnostics.region).toBe('west');
 });
@@ -102,7 +96,7 @@ test('closing ends the search', async () => {
   const host = new CountingHost();
   const { account, client, items } = await scene({ host });
   const failing = items.create({ id: 'a' }).catch((error: unknown) => error);
-  await until(() => account.node('east').count('look') > 1);
+  await until(async () => account.node('east').count('look') > 1);
   await client.close();
   const error = await failing;
   expect(error).toBeInstanceOf(BatonError);
