@@ -45,8 +45,9 @@ export const PLANTED_DEFECTS = {
     });
   },
 
+  /** Of a value that its client knows: any other might be that of a change whose outcome nobody knows. */
   'acknowledged change applied twice': (history, choose) => {
-    const change = pick(history.filter(isChange), choose);
+    const change = pick(history.filter(isChange), choose, ({ value }) => value !== undefined);
     return change && [...history, readAtEnd(history, change.key, 1, change.value)];
   },
 

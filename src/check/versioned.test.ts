@@ -176,6 +176,14 @@ describe('what a real register did', () => {
     );
   });
 
+  test('a change whose client does not know its value is not taken for one that was applied twice', () => {
+    const history = [change(0, 1, 1), change(2, 3, 2, 'b'), unknown(4, 'c')];
+    for (let seed = 0; seed < 20; seed += 1) {
+      const planted = plant('acknowledged change applied twice', history, seededChoose(seed))!;
+      expect(checkVersioned(planted).verdict).toBe('not linearizable');
+    }
+  });
+
   test.each(Object.keys(PLANTED_DEFECTS) as PlantedDefect[])(
     'with a defect is rejected by both: %s',
     (defect) => {
