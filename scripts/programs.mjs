@@ -171,14 +171,21 @@ function isExecutable(path) {
   }
 }
 
+/** A library may name a folder below the usual one, by its full path, as its own: that path is another one here. */
+const LIBRARY_DEPTH = 3;
+
 function libraryFolders(root) {
-  const holdsLibraries = (folder) => readdirSync(folder).some((name) => /\.so(?:\.|$)/.test(name));
-  return ['usr/lib', 'lib'].flatMap((name) => {
-    const folder = join(root, name);
+  const below = (folder, depth) => {
     if (!existsSync(folder)) return [];
-    const inside = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    return [folder].concat(inside.map((entry) => join(folder, entry.name))).filter(holdsLibraries);
-  });
+    const entries = readdirSync(folder, { withFileTypes: true });
+    const inside = depth === 0 ? [] : entries.filter((entry) => entry.isDirectory());
+    const holdsLibraries = entries.some(({ name }) => /\.so(?:\.|$)/.test(name));
+    return [
+      ...(holdsLibraries ? [folder] : []),
+      ...inside.flatMap(({ name }) => below(join(folder, name), depth - 1)),
+    ];
+  };
+  return ['usr/lib', 'lib'].flatMap((name) => below(join(root, name), LIBRARY_DEPTH - 1));
 }
 
 async function starts({ probe, version }, path, env = {}) {

@@ -84,6 +84,16 @@ describe('the search', () => {
     expect(calls.map((call) => /install|update/.exec(call)?.[0])).toEqual(['install', 'update']);
   });
 
+  test('finds the libraries that were fetched along with it, in folders below the usual ones too', async () => {
+    const root = '.cache/programs/redis-server';
+    const folders = ['usr/lib', 'usr/lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu/pulseaudio'];
+    write(folder, `${root}/usr/bin/redis-server`, answer, 0o755);
+    for (const [at, place] of folders.entries()) write(folder, `${root}/${place}/lib${at}.so.1`, '');
+    write(folder, `${root}/usr/lib/x86_64-linux-gnu/data/table.txt`, '');
+    const { env } = (await search({})) as { env: Record<string, string> };
+    expect(env['LD_LIBRARY_PATH']).toBe(folders.map((place) => join(folder, root, place)).join(':'));
+  });
+
   describe('for one from npm', () => {
     /** An npm that writes a package of this version, with a script that ends with this code, where it is told to. */
     const npm = (version: string, code = 0): string => `#!/bin/sh
