@@ -56,7 +56,7 @@ const ASSUME_AGAIN_MS = 1000;
 /** Of a lease: a process that stood still for longer trusts none that it has. */
 const STOOD_STILL_SHARE = 1 / 2;
 /** How long a heartbeat waits for others: that share of an interval, ... */
-const PATIENCE_SHARE = 1 / 20;
+const PATIENCE_SHARE = 1 / 10;
 /** ... and no more than this. */
 const MOST_PATIENCE_MS = 100;
 
@@ -260,7 +260,9 @@ export class HostedAgent implements Sleeper {
     };
     const key = registerOf(this.partitionSet);
     // It throws only if what it committed cannot be read: then nobody knows what is there.
-    const outcome = await cluster.change(key, edit, { codec: new StateCodec() }).catch(() => undefined);
+    const outcome = await cluster
+      .change(key, edit, { codec: new StateCodec(this.state) })
+      .catch(() => undefined);
     const now = host.now();
     const state = outcome?.outcome === 'committed' ? outcome.value : undefined;
     const end =
@@ -293,7 +295,7 @@ export class HostedAgent implements Sleeper {
   }
 
   #readState(): Promise<ReadResult<FailoverState>> {
-    return this.#options.cluster.read(registerOf(this.partitionSet), { codec: new StateCodec() });
+    return this.#options.cluster.read(registerOf(this.partitionSet), { codec: new StateCodec(this.state) });
   }
 
   async #read(): Promise<void> {

@@ -8,10 +8,16 @@ import { FailoverError } from './errors.ts';
  * it leaves alone is written.
  */
 export class StateCodec implements Codec<FailoverState> {
+  readonly #known: FailoverState | undefined;
   #last: { readonly json: string; readonly state: FailoverState } | undefined;
 
+  /** `known`: what the caller knew of the register before. */
+  constructor(known?: FailoverState) {
+    this.#known = known;
+  }
+
   decode(json: string): FailoverState {
-    if (this.#last?.json !== json) this.#last = { json, state: checked(JSON.parse(json)) };
+    if (this.#last?.json !== json) this.#last = { json, state: checked(JSON.parse(json), this.#known) };
     return this.#last.state;
   }
 
@@ -21,8 +27,8 @@ export class StateCodec implements Codec<FailoverState> {
   }
 }
 
-function checked(value: unknown): FailoverState {
-  const parsed = parseState(value);
+function checked(value: unknown, known: FailoverState | undefined): FailoverState {
+  const parsed = parseState(value, known);
   if ('value' in parsed) return parsed.value;
   const { code, message, field } = parsed.refusal;
   throw new FailoverError(code, message, field);

@@ -4,11 +4,11 @@
  */
 import * as z from 'zod/mini';
 import { CONSISTENCY_LEVELS } from './configuration.ts';
-import { isCertainlyState, LONGEST_NAME, MOST_NAMES } from './plain-state.ts';
 import { type Refusal, refusal, type RefusalCode, tooNew } from './refusal.ts';
 import type { Report } from './report.ts';
 import { FORM, isStored, unpacked } from './stored.ts';
 import { CAUSES, type FailoverState, GRACEFUL_REASONS, MACHINE_VERSION, PHASES } from './state.ts';
+import { LONGEST_NAME, MOST_NAMES, readUsual } from './usual-state.ts';
 
 const count = z.int().check(z.gte(0));
 const positive = z.int().check(z.gte(1));
@@ -75,7 +75,7 @@ const region = z.looseObject({
   leaving: flag,
 });
 
-/** Of a state; `parseState` asks it only about what is not certainly one. */
+/** Of a state; `parseState` asks it only about what is not as usual. */
 export const state = z.looseObject({
   schema: z.literal(1),
   minReader: positive,
@@ -191,18 +191,24 @@ const report = z.discriminatedUnion('type', [regionReport, intentReport]);
 
 export type Parsed<T> = { readonly value: T } | { readonly refusal: Refusal };
 
-/** The state in a register's value, packed or plain, checked whole: that its parts fit each other too. */
-export function parseState(stored: unknown): Parsed<FailoverState> {
+/**
+ * The state in a register's value, packed or plain, checked whole: that its parts fit each other too. `before` is what was known
+ * of that register, if anything was: parts that have not changed are shared with it.
+ */
+export function parseState(stored: unknown, before?: FailoverState): Parsed<FailoverState> {
+  const usual = isStored(stored) && stored.form === FORM ? readUsual(stored, before) : undefined;
+  const parsed = usual === undefined ? parseUnusual(stored) : { value: usual };
+  if ('refusal' in parsed) return parsed;
+  const problem = misfit(parsed.value);
+  return problem === undefined ? parsed : { refusal: refusal('STATE_MALFORMED', ...problem) };
+}
+
+function parseUnusual(stored: unknown): Parsed<FailoverState> {
   if (isStored(stored) && stored.form !== FORM) return { refusal: tooNew(stored.form, FORM, 'form') };
   const value = isStored(stored) ? unpacked(stored) : stored;
   const needed = neededVersion(value);
   if (needed > MACHINE_VERSION) return { refusal: tooNew(needed, MACHINE_VERSION) };
-  const parsed = isCertainlyState(value)
-    ? { value: value as FailoverState }
-    : parse<FailoverState>(state, value, 'STATE_MALFORMED', 'state');
-  if ('refusal' in parsed) return parsed;
-  const problem = misfit(parsed.value);
-  return problem === undefined ? parsed : { refusal: refusal('STATE_MALFORMED', ...problem) };
+  return parse<FailoverState>(state, value, 'STATE_MALFORMED', 'state');
 }
 
 /** Looked at before anything else: the rest of a newer state may look different. */

@@ -3,17 +3,18 @@ import { describe, expect, test } from 'vitest';
 import { aMove, type Move, reportFor } from '../../../../test/failover/random-reports.ts';
 import { failedOver, healthy, movingTo, quiesced, quiescing } from '../../../../test/failover/reports.ts';
 import { SITUATIONS, situation } from '../../../../test/failover/situations.ts';
-import { isCertainlyState } from './plain-state.ts';
 import { parseState, state as schema } from './schema.ts';
 import { type FailoverState, MACHINE_VERSION } from './state.ts';
+import { FORM, isStored, type StoredState, storedForm, unpacked } from './stored.ts';
 import { transition } from './transition.ts';
+import { readUsual } from './usual-state.ts';
 
 type Path = readonly string[];
 type Fields = Record<string, unknown>;
 
-/** With everything in it that a state can have, as far as the quick check knows it. */
+/** With everything in it that a usual state can have. */
 function crowded(): FailoverState {
-  const moving = quiescing('B', healthy({ maxLossWrites: 5 }));
+  const moving = quiescing('B', healthy({ maxLossWrites: 5, staleness: { writes: 5, seconds: 6 } }));
   const [first] = moving.open;
   const told = {
     ...moving.regions['C']!,
@@ -52,10 +53,15 @@ const SAMPLES: readonly FailoverState[] = [
   movingTo('C'),
 ];
 
-/** How people configure it now and then; the quick check leaves that to the schema. */
+/** How people configure it now and then; the quick way leaves that to the schema. */
 function isRare({ configuration }: FailoverState): boolean {
-  const { staleness, wanted, signals, failback } = configuration;
-  return typeof failback !== 'string' || [staleness, wanted, signals].some((part) => part !== undefined);
+  const { wanted, signals, failback } = configuration;
+  return typeof failback !== 'string' || wanted !== undefined || signals !== undefined;
+}
+
+/** As it comes out of a register. */
+function packed(state: FailoverState): StoredState & Fields {
+  return throughJson(storedForm(state)) as StoredState & Fields;
 }
 
 function throughJson(value: unknown): Fields {
@@ -159,50 +165,64 @@ function varied(value: unknown, number: number, word: string): unknown {
 }
 
 const mutants = fc
-  .tuple(fc.constantFrom(...SAMPLES.map(throughJson)), fc.array(aMutation, { minLength: 1, maxLength: 3 }))
-  .map(([state, mutations]) => mutations.reduce<unknown>(mutated, state));
+  .tuple(fc.constantFrom(...SAMPLES.map(packed)), fc.array(aMutation, { minLength: 1, maxLength: 3 }))
+  .map(([state, mutations]) => throughJson({ value: mutations.reduce<unknown>(mutated, state) })['value'])
+  .filter(isStored)
+  .filter(({ form }) => form === FORM);
 
 /** The same, but with something in it that only the schema takes: its way is the slow one. */
-function theSlowWay(value: unknown): unknown {
-  const configuration = isObject(value) ? value['configuration'] : undefined;
+function theSlowWay(value: StoredState): StoredState {
+  const state = value.state as Fields;
+  const configuration = isObject(state) ? state['l'] : undefined;
   if (!isObject(configuration) || Array.isArray(configuration)) return value;
-  return { ...(value as Fields), configuration: { ...configuration, wanted: {} } };
+  return { ...value, state: { ...state, l: { ...configuration, ah: {} } } };
 }
 
-describe('what is certainly a state', () => {
-  test('is one for the schema too, whichever field holds whatever, under whatever name', () => {
+/** What the slow way makes of it, before the parts are held against each other. */
+function theSchemaTakes(value: StoredState): boolean {
+  return schema.safeParse(unpacked(value)).success;
+}
+
+describe('what is read the quick way', () => {
+  test('is what the schema takes, field by field, whichever field holds whatever, under whatever name', () => {
     const wrong: string[] = [];
-    let certain = 0;
-    for (const state of [healthy(), crowded()].map(throughJson)) {
-      for (const path of pathsIn(state)) {
-        for (const [at, candidate] of neighbours(state, path).entries()) {
-          if (!isCertainlyState(candidate)) continue;
-          certain += 1;
-          if (!schema.safeParse(candidate).success) wrong.push(`${path.join('.')}: neighbour ${at}`);
+    let usual = 0;
+    for (const stored of [healthy(), crowded()].map(packed)) {
+      for (const path of pathsIn(stored.state)) {
+        for (const [at, state] of neighbours(stored.state as Fields, path).entries()) {
+          const candidate = throughJson({ ...stored, state }) as StoredState & Fields;
+          const read = readUsual(candidate);
+          if (read === undefined) continue;
+          usual += 1;
+          if (!theSchemaTakes(candidate)) wrong.push(`${path.join('.')}: neighbour ${at}`);
+          expect(read).toEqual(unpacked(candidate));
         }
       }
     }
     expect(wrong).toEqual([]);
-    expect(certain).toBeGreaterThan(500);
+    expect(usual).toBeGreaterThan(300);
   });
 
-  test('is one for the schema too, however it was made', () => {
-    let certain = 0;
+  test('is what the schema takes, however it was made', () => {
+    let usual = 0;
     let wrong = 0;
     const property = fc.property(mutants, (value) => {
-      const isCertain = isCertainlyState(value);
-      const isState = schema.safeParse(value).success;
-      if (isCertain) expect(isState).toBe(true);
-      if (isCertain) certain += 1;
+      const read = readUsual(value);
+      const isState = theSchemaTakes(value);
+      if (read !== undefined) {
+        usual += 1;
+        expect(isState).toBe(true);
+        expect(read).toEqual(unpacked(value));
+      }
       if (!isState) wrong += 1;
     });
     fc.assert(property, { seed: 11, numRuns: 1000 });
-    expect(certain).toBeGreaterThan(100);
+    expect(usual).toBeGreaterThan(100);
     expect(wrong).toBeGreaterThan(300);
   });
 
-  test('is nearly every state that there is: the quick way is the usual one', () => {
-    for (const state of SAMPLES) expect(isCertainlyState(throughJson(state))).toBe(true);
+  test('is nearly every state that there is', () => {
+    for (const state of SAMPLES) expect(readUsual(packed(state))).toStrictEqual(throughJson(state));
     let rare = 0;
     let states = 0;
     const property = fc.property(fc.array(aMove, { maxLength: 40, size: 'max' }), (moves) => {
@@ -211,7 +231,9 @@ describe('what is certainly a state', () => {
         if (verdict.verdict !== 'accepted') return before;
         states += 1;
         if (isRare(verdict.state)) rare += 1;
-        expect(isCertainlyState(throughJson(verdict.state))).toBe(!isRare(verdict.state));
+        const read = readUsual(packed(verdict.state), before);
+        if (isRare(verdict.state)) expect(read).toBeUndefined();
+        else expect(read).toStrictEqual(throughJson(verdict.state));
         return verdict.state;
       };
       moves.reduce(see, healthy());
@@ -220,16 +242,38 @@ describe('what is certainly a state', () => {
     expect(states - rare).toBeGreaterThan(500);
   });
 
-  test('may have fields of a newer version, and they survive', () => {
+  test('shares with what was known before all that is still so, and nothing else', () => {
+    const before = failedOver(healthy(), ['B', 'C']);
+    const { gcn, regions, configuration } = before;
+    const report = { ...regions['B']!.report!, gclsn: 99 };
+    const next: FailoverState = {
+      ...before,
+      gcn: gcn + 1,
+      leaseSet: [...before.leaseSet].reverse(),
+      configuration: { ...configuration, version: configuration.version + 1 },
+      regions: { ...regions, B: { ...regions['B']!, report } },
+    };
+    const read = readUsual(packed(next), before)!;
+    expect(read).toStrictEqual(throughJson(next));
+    for (const part of ['raise', 'damping', 'open', 'recent', 'history'] as const)
+      expect(read[part]).toBe(before[part]);
+    expect(read.regions['B']!.report!.reaches).toBe(regions['B']!.report!.reaches);
+    expect(read.regions['B']!.report!.progress).toBe(regions['B']!.report!.progress);
+    expect(before.history.length).toBeGreaterThan(0);
+    expect(readUsual(packed(before), read)).toStrictEqual(throughJson(before));
+  });
+
+  test('is nothing with a field of a newer version: that survives the slow way', () => {
     const value = { ...throughJson(healthy()), newer: { deep: [1] } };
-    expect(isCertainlyState(value)).toBe(true);
-    expect(parseState(value)).toEqual({ value });
+    const stored = throughJson(storedForm(value as unknown as FailoverState)) as unknown as StoredState;
+    expect(readUsual(stored)).toBeUndefined();
+    expect(parseState(stored)).toEqual({ value });
   });
 
   test('is nothing with a list that has holes', () => {
-    const value = { ...throughJson(healthy()), removed: Object.assign([], { length: 1 }) };
-    expect(isCertainlyState(value)).toBe(false);
-    expect(parseState(value)).toMatchObject({ refusal: { code: 'STATE_MALFORMED', field: 'removed.0' } });
+    const stored = packed(healthy());
+    const holed = { ...stored, state: { ...(stored.state as Fields), p: Object.assign([], { length: 1 }) } };
+    expect(readUsual(holed)).toBeUndefined();
   });
 });
 
@@ -239,15 +283,15 @@ describe('the two ways to a state', () => {
     const property = fc.property(mutants, (value) => {
       const quick = parseState(value);
       const slowly = theSlowWay(value);
-      expect(isCertainlyState(slowly)).toBe(false);
+      expect(readUsual(slowly)).toBeUndefined();
       const slow = parseState(slowly);
       if ('value' in quick) {
-        expect(quick.value).toBe(value);
-        expect(slow).toEqual({ value: slowly });
+        expect(quick.value).toEqual(unpacked(value));
+        expect(slow).toEqual({ value: unpacked(slowly) });
         seen.taken += 1;
         return;
       }
-      const parsed = schema.safeParse(value);
+      const parsed = schema.safeParse(unpacked(value));
       if (quick.refusal.code === 'STATE_MALFORMED' && !parsed.success) {
         expect(quick.refusal.field).toBe(parsed.error.issues[0]!.path.join('.') || 'state');
         seen.malformed += 1;
@@ -262,14 +306,14 @@ describe('the two ways to a state', () => {
   });
 
   test('refuse what is too new, before they look at the rest', () => {
-    const tooNew = { ...throughJson(healthy()), minReader: MACHINE_VERSION + 1 };
+    const tooNew = packed({ ...healthy(), minReader: MACHINE_VERSION + 1 });
     expect(parseState(tooNew)).toMatchObject({ refusal: { code: 'STATE_TOO_NEW', field: 'minReader' } });
     expect(parseState(theSlowWay(tooNew))).toEqual(parseState(tooNew));
   });
 
   test('refuse a state whose parts do not fit each other', () => {
-    const stranger = { ...throughJson(healthy()), leaseSet: ['A', 'elsewhere'] };
-    expect(isCertainlyState(stranger)).toBe(true);
+    const stranger = packed({ ...healthy(), leaseSet: ['A', 'elsewhere'] });
+    expect(readUsual(stranger)).toBeDefined();
     expect(parseState(stranger)).toMatchObject({ refusal: { code: 'STATE_MALFORMED', field: 'leaseSet' } });
   });
 });
