@@ -106,6 +106,16 @@ describe('a fleet that shares processors', () => {
   });
 });
 
+test('one that is stopped while its waits are looked for has no result, and is not kept', async () => {
+  const counts = await runOutageExperiment({
+    outageCase: { ...CASE, processors: processors(0.45) },
+    partitionSets: 1000,
+    signal: AbortSignal.abort(),
+    startRunner: inThisProcess,
+  });
+  expect(counts.partitionSets).toBe(0);
+});
+
 test('a process that used nothing in the calm makes nobody wait, and one without processors not for ever', async () => {
   const short = { ...CASE, minutes: 0.05, calmMinutes: 0.05 };
   const none = await crowdWaits(short, 2, processors(0, { otherCalm: 9 }));

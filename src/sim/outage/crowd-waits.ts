@@ -39,6 +39,7 @@ export async function crowdWaits(
   for (const one of sample) {
     one.goOn(fromMs + CALM_BINS * BIN_MS);
     await setImmediate();
+    if (signal?.aborted === true) return waits;
   }
   const costs = costsOf(work, processors);
   const queue = queueOf(processors);

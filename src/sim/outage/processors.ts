@@ -56,8 +56,9 @@ export function shareCores(
   let width = widths.reduce((sum, one) => sum + one, 0);
   const served = wanted.map(() => 0);
   for (const process of order) {
-    served[process] = Math.min(usable[process]!, (left * widths[process]!) / width);
-    left -= served[process]!;
+    const share = Math.min(usable[process]!, (left * widths[process]!) / width);
+    served[process] = share;
+    left -= share;
     width -= widths[process]!;
   }
   return served;
