@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { OutageCase } from './case.ts';
 import { newOutageCounts, type OutageCounts, outageSnapshot } from './counts.ts';
 import { BIN_MS, type Bins, CALM_BINS, newBins } from './crowd.ts';
-import { crowdWaits } from './crowd-waits.ts';
+import { crowdWaits, queueOf } from './crowd-waits.ts';
 import { type OutageRunner, runOutageExperiment } from './outage-experiment.ts';
 import { runOutages } from './outage.ts';
 import type { Processors } from './processors.ts';
@@ -116,11 +116,14 @@ test('one that is stopped while its waits are looked for has no result, and is n
   expect(counts.partitionSets).toBe(0);
 });
 
-test('a process that used nothing in the calm makes nobody wait, and one without processors not for ever', async () => {
+test('a process that used nothing in the calm makes nobody wait', async () => {
   const short = { ...CASE, minutes: 0.05, calmMinutes: 0.05 };
-  const none = await crowdWaits(short, 2, processors(0, { otherCalm: 9 }));
+  const none = await crowdWaits(short, 2, processors(0));
   expect(none.map(longest)).toEqual(newBins(short).map(() => 0));
-  const some = await crowdWaits(short, 2, processors(0.2, { otherCalm: 9 }));
-  expect(Math.max(...some.map(longest))).toBeGreaterThan(0);
-  for (const row of some) expect(row.every((wait) => wait >= 0 && wait < Infinity)).toBe(true);
+});
+
+test('what everything else used is not shared out, but never are all cores taken', () => {
+  const queue = queueOf(processors(0.2, { otherCalm: 0.5, processesPerRegion: 4 }));
+  expect(queue).toMatchObject({ cores: 1.5, widths: [4, 4, 4, 1, 1, 1], backlog: [0, 0, 0, 0, 0, 0] });
+  expect(queueOf(processors(0.2, { otherCalm: 9 })).cores).toBeGreaterThan(0);
 });

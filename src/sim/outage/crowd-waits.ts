@@ -62,7 +62,8 @@ function costsOf(work: Bins, { regionCalm, acceptorCalm }: Processors): readonly
   });
 }
 
-function queueOf(processors: Processors): Queue {
+/** Empty: what the calm leaves undone is in what a message takes. */
+export function queueOf(processors: Processors): Queue {
   const { cores, regionCalm, acceptorCalm, otherCalm, processesPerRegion = 1 } = processors;
   const widths = [...regionCalm.map(() => processesPerRegion), ...acceptorCalm.map(() => 1)];
   const shared = Math.max(cores - otherCalm, LEAST_SHARE * cores);
