@@ -28,7 +28,7 @@ try {
 async function measure(plan: OutagePlan): Promise<void> {
   const result = await runOutages(plan, say);
   if (plan.simulate) say('the same in the simulator');
-  const simulated = plan.simulate ? await simulate(plan, result.updateMs, () => {}) : undefined;
+  const simulated = plan.simulate ? await simulate(plan, result.calm, () => {}) : undefined;
   const compared = simulated === undefined ? [] : compare(result, simulated);
   const reasons = shortcomings(result, compared);
   if (plan.charts !== undefined) writeCharts(plan.charts, result);

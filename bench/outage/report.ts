@@ -1,8 +1,9 @@
 /** What a run says at its end, real beside simulated: to people as tables, to programs as JSON in the form of `baton sim outage`. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { BUCKET_MS, durationFigure, type Durations, figureSix, type OutageCounts } from 'baton/sim';
+import { type Calm, coresInAll } from './calm.ts';
 import { GOALS, REGIONS } from './plan.ts';
 import type { RealResult } from './round.ts';
 
@@ -76,7 +77,8 @@ export function jsonOf(
     unknown: result.unknown,
     refused: result.refused,
     notHome: result.away,
-    updateMs: Number(result.updateMs.toFixed(1)),
+    updateMs: rounded(result.calm.updateMs, 1),
+    calm: calmOf(result.calm),
     elapsedSeconds: Math.round(durationMs / 1000),
     processes: usages,
     figures: {
@@ -143,7 +145,7 @@ export function textOf(
     `${count(result.acknowledged)} writes acknowledged, ${count(result.lostWrites)} of them lost; ${count(result.unknown)} of unknown outcome, ${count(result.refused)} refused.`,
     `Writes stopped ${count(counts.affected)} times, and were back during the outage ${count(counts.recovered)} times; ${count(counts.failovers)} raises of a GCN.`,
     `${count(Math.round(perHour(result)))} acceptor requests for each partition-set and hour, in ${count(batches(usages))} batches in all.`,
-    `A state update took ${result.updateMs.toFixed(1)} ms on the average before the first outage; the simulator is told so.`,
+    told(result.calm),
     ...compared.map(
       ({ name, real, simulated: other, difference, agrees }) =>
         `${name}: ${real.toFixed(1)} s here, ${other.toFixed(1)} s in the simulator, ${(100 * difference).toFixed(0)} % apart${agrees ? '' : ': too far'}.`,
@@ -151,6 +153,19 @@ export function textOf(
     reasons.length === 0 ? 'All that was to be reached was reached.' : `Not reached: ${reasons.join('; ')}.`,
     '',
   ].join('\n');
+}
+
+/** What the simulator is told of the machine. */
+export function told({ updateMs, cores }: Calm): string {
+  const used = coresInAll({ cores }).toFixed(2);
+  return `In the calm before it an update took ${updateMs.toFixed(1)} ms and the processes used ${used} of ${availableParallelism()} cores; the simulator is told so.`;
+}
+
+function calmOf({ updateMs, cores }: Calm): Calm {
+  return {
+    updateMs: rounded(updateMs, 1),
+    cores: Object.fromEntries(Object.entries(cores).map(([name, some]) => [name, rounded(some, 3)])),
+  };
 }
 
 export function writeCharts(directory: string, { plan, counts, outages, startMs }: RealResult): void {
@@ -213,6 +228,10 @@ function line([first = '', ...others]: readonly string[]): string {
 
 function seconds(ms: number): string {
   return (Math.ceil(ms / 100 - 1e-9) / 10).toFixed(1);
+}
+
+function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
 }
 
 function count(value: number): string {

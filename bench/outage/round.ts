@@ -9,12 +9,13 @@ import {
   type OutageCounts,
   type Stretch,
 } from 'baton/sim';
+import { type Calm, measureCalm } from './calm.ts';
 import { type ClientReport } from './client-process.ts';
 import { Clients } from './clients.ts';
 import { nowMs } from './clock.ts';
 import { type HistoryRow, OutageGround } from './ground.ts';
 import { HOME, type OutagePlan, REGIONS } from './plan.ts';
-import { simulatedCase } from './simulated.ts';
+import { plannedCase } from './simulated.ts';
 import { type Usage, UsageWatch } from './usage.ts';
 
 export interface RealOutage {
@@ -41,8 +42,8 @@ export interface RealResult {
   readonly outages: readonly RealOutage[];
   readonly startMs: number;
   readonly durationMs: number;
-  /** What a state update took on the average while nothing was amiss. */
-  readonly updateMs: number;
+  /** While nothing was amiss. */
+  readonly calm: Calm;
   readonly acknowledged: number;
   readonly lostWrites: number;
   readonly unknown: number;
@@ -81,17 +82,13 @@ export async function runOutages(plan: OutagePlan, say: (text: string) => void):
     // Longer than an interval; and long enough for processes that have just begun to run at the speed that they keep.
     const warmMs = Math.max(2 * plan.writeEveryMs, plan.warmSeconds * 1000);
     say(`clients write in each every ${plan.writeEveryMs} ms; ${Math.round(warmMs / 1000)} s to warm up`);
-    const cold = await ground.updates();
-    await sleep(warmMs);
-    const warm = await ground.updates();
-    // With a handful of partition-sets and long intervals there may have been none.
-    const updateMs = (warm.ms - cold.ms) / Math.max(1, warm.count - cold.count);
+    const calm = await measureCalm(ground, usage, warmMs);
     const seen: Seen = { outages: [], detect: new Durations(), history: [], away: 0 };
     for (let number = 1; number <= plan.outages; number += 1)
       await oneOutage(ground, plan, number, seen, say);
     say('reading back what was acknowledged');
     const report = await clients.finish();
-    return { ...resultOf(plan, startMs, seen, report, await usage.stop()), updateMs };
+    return { ...resultOf(plan, startMs, seen, report, await usage.stop()), calm };
   } finally {
     clients?.kill();
     await ground.cluster.killAll();
@@ -175,10 +172,10 @@ function resultOf(
   seen: Seen,
   report: ClientReport,
   usages: readonly Usage[],
-): Omit<RealResult, 'updateMs'> {
+): Omit<RealResult, 'calm'> {
   const durationMs = nowMs() - startMs;
   const counts = newOutageCounts({
-    ...simulatedCase(plan, 0),
+    ...plannedCase(plan),
     minutes: durationMs / MINUTE_MS,
     outages: 1,
     calmMinutes: 0,

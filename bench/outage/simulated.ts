@@ -1,10 +1,11 @@
 /**
- * The same run in the simulator, as far as it can be the same: the same times, and the same latencies. The simulator knows no processors
- * that are busy with other partition-sets: what a message takes, with everything it waits for on its way, is taken from the real run, from
- * the state updates of the calm before the first outage.
+ * The same run in the simulator, as far as it can be the same: the same times, the same latencies, and the same processors. What a message
+ * takes, with everything it waits for on its way, and what each process uses of the processors are taken from the calm before the first
+ * outage; what the outage makes of them is for the simulator to say.
  */
 import { availableParallelism } from 'node:os';
 import { azureRegion, type OutageCase, type OutageCounts, runOutageExperiment } from 'baton/sim';
+import { type Calm, processorsOf } from './calm.ts';
 import { type OutagePlan, REGIONS } from './plan.ts';
 
 /** Of a state update: two rounds, there and back. */
@@ -20,7 +21,8 @@ const PLACES = [
   'Australia East',
 ];
 
-export function simulatedCase(plan: OutagePlan, updateMs: number): OutageCase {
+/** What happens, and where; nothing of the machine. */
+export function plannedCase(plan: OutagePlan): OutageCase {
   const places = PLACES.map((name) => azureRegion(name)!);
   return {
     regions: places.slice(0, REGIONS.length),
@@ -35,17 +37,24 @@ export function simulatedCase(plan: OutagePlan, updateMs: number): OutageCase {
     consistency: plan.consistency,
     minDurability: 1,
     seed: 1,
-    oneWayMs: updateMs / MESSAGES,
+  };
+}
+
+export function simulatedCase(plan: OutagePlan, calm: Calm): OutageCase {
+  return {
+    ...plannedCase(plan),
+    oneWayMs: calm.updateMs / MESSAGES,
+    processors: processorsOf(plan, calm),
   };
 }
 
 export function simulate(
   plan: OutagePlan,
-  updateMs: number,
+  calm: Calm,
   onProgress: (done: number, inAll: number) => void,
 ): Promise<OutageCounts> {
   return runOutageExperiment({
-    outageCase: simulatedCase(plan, updateMs),
+    outageCase: simulatedCase(plan, calm),
     partitionSets: plan.partitionSets,
     workers: availableParallelism(),
     onProgress,

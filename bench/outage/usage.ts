@@ -35,6 +35,13 @@ export class UsageWatch {
     }, EVERY_MS);
   }
 
+  /** The processor time that each process has used so far, in seconds, by name. */
+  async cpuSeconds(): Promise<Readonly<Record<string, number>>> {
+    this.#looking = this.#looking.then(() => this.#look());
+    await this.#looking;
+    return Object.fromEntries([...this.#usages].map(([name, { cpuSeconds }]) => [name, cpuSeconds]));
+  }
+
   async stop(): Promise<readonly Usage[]> {
     clearInterval(this.#timer);
     await this.#looking;

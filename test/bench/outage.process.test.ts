@@ -12,6 +12,7 @@ interface Printed {
   readonly lostWrites: number;
   readonly recoverySeconds: { readonly p50: number; readonly max: number };
   readonly simulated: { readonly recoverySeconds: { readonly p50: number } };
+  readonly calm: { readonly updateMs: number; readonly cores: Readonly<Record<string, number>> };
   readonly processes: readonly { readonly name: string; readonly cpuSeconds: number }[];
   readonly figures: { readonly serving: readonly (readonly number[])[]; readonly outages: readonly object[] };
 }
@@ -30,6 +31,9 @@ test('an outage of a few partition-sets is measured, with what clients saw and w
   expect(printed.acknowledged).toBeGreaterThan(6 * 20);
   expect(printed.recoverySeconds.p50).toBeGreaterThan(1);
   expect(printed.simulated.recoverySeconds.p50).toBeGreaterThan(1);
+  expect(Object.keys(printed.calm.cores)).toEqual(expect.arrayContaining(['a1', 'west-1', 'clients', 'dns']));
+  expect(printed.calm.cores['west-1']).toBeGreaterThan(0);
+  expect(printed.calm.cores['west-1']).toBeLessThan(2);
   const names = printed.processes.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(['a1', 'west-1', 'east-1', 'north-1', 'clients']));
   expect(printed.figures.outages).toHaveLength(1);

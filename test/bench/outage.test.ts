@@ -1,11 +1,12 @@
 import { BatonError, type Container } from 'baton/client';
 import { newOutageCounts, type OutageCounts } from 'baton/sim';
 import { describe, expect, test } from 'vitest';
+import { calmBetween, processorsOf } from '../../bench/outage/calm.ts';
 import { type OutagePlan, readPlan } from '../../bench/outage/plan.ts';
-import { compare, shortcomings } from '../../bench/outage/report.ts';
+import { compare, shortcomings, told } from '../../bench/outage/report.ts';
 import type { RealResult } from '../../bench/outage/round.ts';
 import { SetWriter } from '../../bench/outage/set-writer.ts';
-import { simulatedCase } from '../../bench/outage/simulated.ts';
+import { plannedCase, simulatedCase } from '../../bench/outage/simulated.ts';
 
 interface Held {
   number: number;
@@ -99,7 +100,7 @@ function planOf(...args: string[]): OutagePlan {
 
 /** As if all partition-sets had been back after so long. */
 function countsOf(plan: OutagePlan, ...recoveryMs: readonly number[]): OutageCounts {
-  const counts = newOutageCounts(simulatedCase(plan, 2));
+  const counts = newOutageCounts(plannedCase(plan));
   for (const ms of recoveryMs) counts.recovery.record(ms);
   return Object.assign(counts, { affected: recoveryMs.length, recovered: recoveryMs.length });
 }
@@ -134,6 +135,50 @@ describe('a run', () => {
     const compared = compare(result, simulated);
     expect(compared.map(({ agrees }) => agrees)).toEqual([false, false]);
     expect(shortcomings(result, compared).join()).toMatch(/p50 is 2\.\d s, and 2\.0 s in the simulator/);
+  });
+});
+
+describe('the calm before the outage', () => {
+  const plan = planOf('--profile', 'fast', '--acceptors', '3', '--nodes-per-region', '2');
+  const cold = {
+    atMs: 1000,
+    cpuSeconds: { 'west-1': 5, 'west-2': 1, 'east-1': 0, 'north-1': 2, a1: 3, a2: 1, a3: 0, dns: 1 },
+    updates: { ms: 1000, count: 10 },
+  };
+  const warm = {
+    atMs: 11_000,
+    cpuSeconds: {
+      'west-1': 8,
+      'west-2': 3,
+      'east-1': 2,
+      'north-1': 4,
+      a1: 4,
+      a2: 1.5,
+      a3: 0.5,
+      dns: 1.5,
+      clients: 1,
+    },
+    updates: { ms: 3000, count: 60 },
+  };
+  const calm = calmBetween(cold, warm);
+
+  test('is what was used and done between two looks', () => {
+    expect(calm.updateMs).toBe(40);
+    expect(calm.cores).toMatchObject({ 'west-1': 0.3, 'east-1': 0.2, a1: 0.1, clients: 0.1 });
+    const none = calmBetween(cold, { ...warm, updates: cold.updates });
+    expect(none.updateMs).toBe(0);
+  });
+
+  test('is told to the simulator by region and acceptor, and the rest as one', () => {
+    const { regionCalm, acceptorCalm, otherCalm, processesPerRegion } = processorsOf(plan, calm);
+    expect(regionCalm).toEqual([0.5, 0.2, 0.2]);
+    expect(acceptorCalm).toEqual([0.1, 0.05, 0.05]);
+    expect(otherCalm).toBeCloseTo(0.15, 9);
+    expect(processesPerRegion).toBe(2);
+    expect(simulatedCase(plan, calm)).toMatchObject({ oneWayMs: 10, processors: { regionCalm } });
+    expect(told(calm)).toMatch(
+      /an update took 40\.0 ms and the processes used 1\.25 of \d+ cores; the simulator/,
+    );
   });
 });
 

@@ -1,6 +1,7 @@
 /** One outage experiment as plain data, and the times that follow from it. */
 import type { Consistency } from '../../failover/index.ts';
 import { flapsOf, type OutageKind } from './kinds.ts';
+import type { Processors } from './processors.ts';
 
 export interface OutageCase {
   /** Places in the Azure matrix; the preferred region first. */
@@ -19,6 +20,8 @@ export interface OutageCase {
   readonly calmMinutes?: number;
   /** The same between all places, as on one machine, instead of the Azure matrix. */
   readonly oneWayMs?: number;
+  /** What all processes of the fleet share; without it each partition-set has processors of its own, and nothing waits. */
+  readonly processors?: Processors;
 }
 
 export interface OutageTimes {

@@ -5,8 +5,8 @@ import { newOutageCounts, outageSnapshot } from './counts.ts';
 import type { OutageChunk } from './outage-experiment.ts';
 import { runOutages } from './outage.ts';
 
-must(parentPort).on('message', ({ outageCase, first, count }: OutageChunk) => {
+must(parentPort).on('message', ({ outageCase, first, count, waits }: OutageChunk) => {
   const counts = newOutageCounts(outageCase);
-  runOutages(outageCase, first, count, counts);
+  runOutages(outageCase, first, count, counts, waits);
   must(parentPort).postMessage(outageSnapshot(counts));
 });

@@ -7,20 +7,52 @@ import { namedPolicy, PROFILES } from '../../failover/index.ts';
 import { Random } from '../core/index.ts';
 import { calmMsOf, durationMs, flapTimes, measuredTimes, type OutageCase, outageTimes } from './case.ts';
 import type { OutageCounts } from './counts.ts';
+import { type Bins, type Crowd, crowdFromMs } from './crowd.ts';
 import { eventsOf } from './kinds.ts';
 import { countFlaps, measureOutage, noteService } from './measure.ts';
-import { type PartitionSetOptions, type PartitionSetResult, simulatePartitionSet } from './partition-set.ts';
+import {
+  type PartitionSetOptions,
+  type PartitionSetResult,
+  type RunningPartitionSet,
+  simulatePartitionSet,
+  startPartitionSet,
+} from './partition-set.ts';
 import { type OutageEvent, type Topology, topologyOf } from './topology.ts';
 
-/** Partition-sets number `first` to `first + count - 1` of the fleet. */
-export function runOutages(outageCase: OutageCase, first: number, count: number, counts: OutageCounts): void {
+/** Partition-sets number `first` to `first + count - 1` of the fleet; `waits` is what the crowd of all makes them wait. */
+export function runOutages(
+  outageCase: OutageCase,
+  first: number,
+  count: number,
+  counts: OutageCounts,
+  waits?: Bins,
+): void {
   const topology = topologyOf(outageCase);
+  const crowd = waits && { fromMs: crowdFromMs(outageCase), waits };
   for (let number = first; number < first + count; number += 1) {
-    countOne(outageCase, runOne(outageCase, topology, number), counts);
+    const options = optionsOf(outageCase, topology, number, crowd);
+    countOne(outageCase, simulatePartitionSet(options), counts);
   }
 }
 
-function runOne(outageCase: OutageCase, topology: Topology, number: number): PartitionSetResult {
+/** The first partition-sets of the fleet, all of them at their beginning. */
+export function startSome(
+  outageCase: OutageCase,
+  count: number,
+  crowd: Crowd,
+): readonly RunningPartitionSet[] {
+  const topology = topologyOf(outageCase);
+  return Array.from({ length: count }, (_, number) =>
+    startPartitionSet(optionsOf(outageCase, topology, number, crowd)),
+  );
+}
+
+function optionsOf(
+  outageCase: OutageCase,
+  topology: Topology,
+  number: number,
+  crowd: Crowd | undefined,
+): PartitionSetOptions {
   const { kind, profile } = outageCase;
   const { intervalMs } = PROFILES[profile];
   const seed = (Math.imul(outageCase.seed, 1_000_003) + number) >>> 0;
@@ -28,14 +60,15 @@ function runOne(outageCase: OutageCase, topology: Topology, number: number): Par
   const events = outageTimes(outageCase).flatMap((window): readonly OutageEvent[] =>
     eventsOf(kind, { ...window, intervalMs }, topology, random),
   );
-  return simulatePartitionSet({
+  return {
     ...settingOf(outageCase),
     name: `ps-${number}`,
     topology,
     events,
     untilMs: durationMs(outageCase),
     seed,
-  });
+    crowd,
+  };
 }
 
 /** How a partition-set of this experiment is set up, whatever happens to it. */

@@ -1,11 +1,13 @@
 /**
  * One partition-set in virtual time: its agents in their regions, its register on the acceptors, the links between all of
  * them, and what clients would have seen. Partition-sets do not touch each other, so a fleet is simulated one by one: the
- * result does not depend on how many are simulated together, or where.
+ * result does not depend on how many are simulated together, or where. Where they share processors, each is told what the crowd
+ * of all makes it wait: whatever arrives at a process, and every timer of it, is dealt with that much later.
  */
 import { AcceptorStateMachine } from '../../caspaxos/index.ts';
 import type { Configuration, FailoverState, SchedulingPolicy } from '../../failover/index.ts';
 import { EventQueue, Random } from '../core/index.ts';
+import { type Crowd, noteWork, waitAt } from './crowd.ts';
 import { type Availability, Monitor } from './monitor.ts';
 import { Replication } from './replication.ts';
 import { type Message, type Reply, SimAgent } from './sim-agent.ts';
@@ -21,6 +23,8 @@ export interface PartitionSetOptions {
   readonly events: readonly OutageEvent[];
   readonly untilMs: number;
   readonly seed: number;
+  /** The others that the same processes serve; nobody, unless told otherwise. */
+  readonly crowd?: Crowd | undefined;
 }
 
 export interface PartitionSetResult {
@@ -37,6 +41,12 @@ const AT_AGENT = 2;
 const WAKE = 3;
 const RUN = 4;
 const OUTAGE = 5;
+/** Added to the kind of an event that has waited for its process. */
+const LATE = 8;
+/** Of no process. */
+const NOBODY = -1;
+
+type Answer = readonly [Message, Reply];
 
 /** No answer within this, and an acceptor counts as not answering. */
 const REQUEST_TIMEOUT_MS = 1000;
@@ -49,7 +59,19 @@ export function simulatePartitionSet(options: PartitionSetOptions): PartitionSet
   return new SimPartitionSet(options).run();
 }
 
-class SimPartitionSet {
+/** One that is simulated step by step. */
+export interface RunningPartitionSet {
+  /** Everything that happens before that time. */
+  goOn(untilMs: number): void;
+}
+
+export function startPartitionSet(options: PartitionSetOptions): RunningPartitionSet {
+  const partitionSet = new SimPartitionSet(options);
+  partitionSet.start();
+  return partitionSet;
+}
+
+class SimPartitionSet implements RunningPartitionSet {
   readonly #options: PartitionSetOptions;
   readonly #queue = new EventQueue();
   readonly #random: Random;
@@ -89,11 +111,20 @@ class SimPartitionSet {
     this.#agents = regions.map((_, index) => this.#newAgent(index));
   }
 
-  run(): PartitionSetResult {
-    const { untilMs, configuration, events } = this.#options;
+  start(): void {
+    const { configuration, events } = this.#options;
     for (const agent of this.#agents) agent.start(this.#random.between(0, configuration.timings.intervalMs));
     for (const event of events) this.#queue.push(event.atMs, OUTAGE, 0, 0, event);
-    this.#queue.push(LOOK_MS, RUN, -1, 0, () => this.#look());
+    this.#queue.push(LOOK_MS, RUN, NOBODY, 0, () => this.#look());
+  }
+
+  goOn(untilMs: number): void {
+    while (this.#queue.nextTime < untilMs && this.#queue.pop()) this.#step();
+  }
+
+  run(): PartitionSetResult {
+    const { untilMs } = this.#options;
+    this.start();
     while (this.#queue.pop() && this.#queue.now < untilMs) this.#step();
     this.#replication.advance(untilMs);
     return {
@@ -107,16 +138,43 @@ class SimPartitionSet {
   }
 
   #step(): void {
-    const { kind, first, second, object, other, now } = this.#queue;
+    if (this.#options.crowd !== undefined && this.#hasToWait(this.#options.crowd)) return;
+    const { first, second, object, other, now } = this.#queue;
+    const kind = this.#queue.kind & ~LATE;
     if (kind === AT_ACCEPTOR) this.#atAcceptor(first, second, object as Message, other as number);
-    else if (kind === AT_AGENT) this.#agents[first]!.onReply(second, ...(object as [Message, Reply]));
+    else if (kind === AT_AGENT) this.#atAgent(first, second, object as Answer, other as number);
     else if (kind === WAKE) {
-      if (this.#wakes[first] === now) {
+      // One that came late carries the time at which it was due.
+      if (this.#wakes[first] === (object ?? now)) {
         this.#wakes[first] = Infinity;
         this.#agents[first]!.wake();
       }
     } else if (kind === RUN) (object as () => void)();
     else this.#happen(object as OutageEvent);
+  }
+
+  /** Whether the event has arrived at a process that is busy with others: then it comes again when its turn is. */
+  #hasToWait(crowd: Crowd): boolean {
+    const { kind, first, second, object, other, now } = this.#queue;
+    if (kind >= LATE || kind === OUTAGE || first === NOBODY) return false;
+    if (kind === WAKE && this.#wakes[first] !== now) return false;
+    this.#noteWork(crowd);
+    const process = kind === AT_ACCEPTOR ? this.#agents.length + second : first;
+    const waitMs = waitAt(crowd, process, now);
+    if (waitMs === 0) return false;
+    this.#queue.push(now + waitMs, kind + LATE, first, second, kind === WAKE ? now : object, other);
+    return true;
+  }
+
+  /** Of the event that has just arrived; a process that is dead has none. */
+  #noteWork(crowd: Crowd): void {
+    const { kind, first, second, object, other, now } = this.#queue;
+    if (kind === AT_ACCEPTOR && this.#isAcceptorUp[second]) {
+      noteWork(crowd, this.#agents.length + second, now, 1);
+    } else if (kind === AT_AGENT && this.#agents[first]!.life === other) {
+      const [, reply] = object as Answer;
+      if (reply.type !== 'failed') noteWork(crowd, first, now, 0.5);
+    }
   }
 
   #newAgent(index: number): SimAgent {
@@ -143,13 +201,13 @@ class SimPartitionSet {
           if (!hints) return;
           for (let to = 0; to < topology.regions.length; to += 1) {
             if (to === index || !this.#isLinked(`r${index}`, `r${to}`)) continue;
-            this.#after(this.#delay(topology.regions[index]!, topology.regions[to]!), () =>
-              this.#agents[to]!.onHint(hint),
-            );
+            const ms = this.#delay(topology.regions[index]!, topology.regions[to]!);
+            this.#after(ms, () => this.#agents[to]!.onHint(hint), to);
           }
         },
         wakeAt: (time) => this.#wakeAt(index, time),
-        after: (ms, run) => this.#after(ms, run),
+        // At once is at once: its process is in the middle of it.
+        after: (ms, run) => this.#after(ms, run, ms === 0 ? NOBODY : index),
         onEvent: (event) => {
           if (event.event === 'state') this.#monitor.phase(event.state, this.#queue.now);
         },
@@ -168,16 +226,20 @@ class SimPartitionSet {
   #wakeAt(index: number, time: number): void {
     const at = Math.max(time, this.#queue.now);
     if (at === Infinity || this.#wakes[index] === at) return;
+    // A timer that was due already, and that its busy process has not come to, keeps its place.
+    if (at === this.#queue.now && this.#wakes[index]! < at) return;
     this.#wakes[index] = at;
     this.#queue.push(at, WAKE, index, 0);
   }
 
-  #after(ms: number, run: () => void): void {
-    this.#queue.push(this.#queue.now + ms, RUN, -1, 0, run);
+  /** `region` is the one whose process it is for. */
+  #after(ms: number, run: () => void, region: number = NOBODY): void {
+    this.#queue.push(this.#queue.now + ms, RUN, region, 0, run);
   }
 
   #toAcceptors(agent: number, message: Message, life: number): void {
-    const { topology } = this.#options;
+    const { topology, crowd } = this.#options;
+    noteWork(crowd, agent, this.#queue.now, topology.acceptors.length / 2);
     for (let acceptor = 0; acceptor < topology.acceptors.length; acceptor += 1) {
       this.#requests += 1;
       if (this.#isAcceptorUp[acceptor] && this.#isLinked(`r${agent}`, `a${acceptor}`)) {
@@ -203,9 +265,12 @@ class SimPartitionSet {
   }
 
   #deliver(agent: number, acceptor: number, message: Message, reply: Reply, life: number, ms: number): void {
-    this.#after(ms, () => {
-      if (this.#agents[agent]!.life === life) this.#agents[agent]!.onReply(acceptor, message, reply);
-    });
+    const answer: Answer = [message, reply];
+    this.#queue.push(this.#queue.now + ms, AT_AGENT, agent, acceptor, answer, life);
+  }
+
+  #atAgent(agent: number, acceptor: number, [message, reply]: Answer, life: number): void {
+    if (this.#agents[agent]!.life === life) this.#agents[agent]!.onReply(acceptor, message, reply);
   }
 
   /** `from` and `to` are places; a slow region slows what begins or ends there. */
@@ -230,9 +295,15 @@ class SimPartitionSet {
       return state.phase !== 'Steady' || this.#isAnyoneOutside(state);
     });
     if (waits || this.#replication.hasSilentMember(now, LOOK_MS)) {
-      for (const agent of this.#agents) agent.onStatus();
+      for (let region = 0; region < this.#agents.length; region += 1) this.#tellStatus(region);
     }
     this.#after(LOOK_MS, () => this.#look());
+  }
+
+  #tellStatus(region: number): void {
+    const waitMs = waitAt(this.#options.crowd, region, this.#queue.now);
+    if (waitMs === 0) this.#agents[region]!.onStatus();
+    else this.#after(waitMs, () => this.#agents[region]!.onStatus());
   }
 
   #isAnyoneOutside({ leaseSet }: FailoverState): boolean {
