@@ -41,7 +41,10 @@ export interface OutagePlan {
   readonly nodesPerRegion: number;
   readonly acceptors: number;
   readonly writeEveryMs: number;
-  /** The clients come when everything has been at home for a third of that; they write for that long before anything happens. */
+  /**
+   * The clients come when everything has been at home for a third of that; they begin one after the other in the first third of it,
+   * and the calm is measured in the last.
+   */
   readonly warmSeconds: number;
   readonly simulate: boolean;
   readonly findLimit: boolean;
@@ -58,8 +61,8 @@ export const GOALS: Readonly<Record<OutagePlan['profile'], Goals>> = {
 const MOST_ACCEPTORS = 7;
 
 const DEFAULTS = {
-  paper: { partitionSets: 4300, minutes: 3, calmMinutes: 6, writeEveryMs: 10_000, warmSeconds: 40 },
-  fast: { partitionSets: 1000, minutes: 0.5, calmMinutes: 1, writeEveryMs: 2000, warmSeconds: 30 },
+  paper: { partitionSets: 4300, minutes: 3, calmMinutes: 6, writeEveryMs: 10_000, warmSeconds: 60 },
+  fast: { partitionSets: 1000, minutes: 0.5, calmMinutes: 4, writeEveryMs: 2000, warmSeconds: 90 },
 } as const;
 
 export const HELP = `npm run bench:outage [-- OPTIONS]
@@ -68,13 +71,13 @@ export const HELP = `npm run bench:outage [-- OPTIONS]
   --profile NAME         ${Object.keys(PROFILES).join(' or ')}; paper
   --outages N            one after the other; 3
   --minutes M            how long each lasts; 3 or 0.5
-  --calm-minutes M       between two, and after the last; 6 or 1
+  --calm-minutes M       between two, and after the last; 6 or 4
   --kind KIND            ${KINDS.join(', ')}; region
   --consistency LEVEL    ${CONSISTENCY_LEVELS.join(', ')}; Strong
   --nodes-per-region N   1; 4 for the kind node, 10 for the kind partitions
   --acceptors N          7
   --write-every-ms N     how often a client writes in each partition-set; 10000 or 2000
-  --warm-seconds N       how long clients write before the first outage; 40 or 30
+  --warm-seconds N       how long clients write before the first outage; 60 or 90
   --no-simulation        without the same run in the simulator
   --find-limit           go up from --partition-sets until they do not recover in time
   --charts DIRECTORY     write figure-6.svg, figure-7.svg, figure-8.svg and failback.svg there

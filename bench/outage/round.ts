@@ -79,10 +79,12 @@ export async function runOutages(plan: OutagePlan, say: (text: string) => void):
       firstWithinMs: Math.max(plan.writeEveryMs, (plan.warmSeconds * 1000) / 3),
       timeoutMs: plan.minutes * MINUTE_MS + plan.calmMinutes * MINUTE_MS,
     });
-    // Longer than an interval; and long enough for processes that have just begun to run at the speed that they keep.
-    const warmMs = Math.max(2 * plan.writeEveryMs, plan.warmSeconds * 1000);
+    // Longer than an interval; and long enough for processes that have just begun to run at the speed that they keep. While the
+    // clients come, and their code and the nodes' is compiled, it is no calm: that is measured in the last third.
+    const warmMs = Math.max(3 * plan.writeEveryMs, plan.warmSeconds * 1000);
     say(`clients write in each every ${plan.writeEveryMs} ms; ${Math.round(warmMs / 1000)} s to warm up`);
-    const calm = await measureCalm(ground, usage, warmMs);
+    await sleep((2 * warmMs) / 3);
+    const calm = await measureCalm(ground, usage, warmMs / 3);
     const seen: Seen = { outages: [], detect: new Durations(), history: [], away: 0 };
     for (let number = 1; number <= plan.outages; number += 1)
       await oneOutage(ground, plan, number, seen, say);
