@@ -140,7 +140,7 @@ export function textOf(
       line([name, count(real?.count ?? 0), ...cells(real), ...cells(other).filter((_, at) => at !== 1)]),
     ),
     '',
-    ...processTable(usages),
+    ...processTable(usages, result.calm),
     '',
     `${count(result.acknowledged)} writes acknowledged, ${count(result.lostWrites)} of them lost; ${count(result.unknown)} of unknown outcome, ${count(result.refused)} refused.`,
     `Writes stopped ${count(counts.affected)} times, and were back during the outage ${count(counts.recovered)} times; ${count(counts.failovers)} raises of a GCN.`,
@@ -158,7 +158,7 @@ export function textOf(
 /** What the simulator is told of the machine. */
 export function told({ updateMs, cores }: Calm): string {
   const used = coresInAll({ cores }).toFixed(2);
-  return `In the calm before it an update took ${updateMs.toFixed(1)} ms and the processes used ${used} of ${availableParallelism()} cores; the simulator is told so.`;
+  return `In the calm before it an update took ${updateMs.toFixed(1)} ms and the processes used (in the table: calm) ${used} of ${availableParallelism()} cores; the simulator is told so.`;
 }
 
 function calmOf({ updateMs, cores }: Calm): Calm {
@@ -188,13 +188,14 @@ export function writeCharts(directory: string, { plan, counts, outages, startMs 
   for (const [name, chart] of Object.entries(charts)) writeFileSync(join(directory, name), chart);
 }
 
-function processTable(usages: RealResult['usages']): readonly string[] {
+function processTable(usages: RealResult['usages'], { cores }: RealResult['calm']): readonly string[] {
   return [
-    line(['process', 'CPU s', 'MB', 'requests', 'batches']),
+    line(['process', 'CPU s', 'calm', 'MB', 'requests', 'batches']),
     ...usages.map(({ name, cpuSeconds, peakBytes, requests, batches: some }) =>
       line([
         name,
         cpuSeconds.toFixed(1),
+        (cores[name] ?? 0).toFixed(2),
         (peakBytes / 1e6).toFixed(0),
         requests === 0 ? '' : count(requests),
         some === 0 ? '' : count(some),
@@ -223,7 +224,7 @@ function cells(durations: Durations | undefined): readonly string[] {
 }
 
 function line([first = '', ...others]: readonly string[]): string {
-  return `${first.padEnd(42)}${others.map((cell) => cell.padStart(9)).join('')}`.trimEnd();
+  return `${first.padEnd(42)}${others.map((cell) => ` ${cell.padStart(8)}`).join('')}`.trimEnd();
 }
 
 function seconds(ms: number): string {

@@ -177,7 +177,7 @@ describe('the calm before the outage', () => {
     expect(processesPerRegion).toBe(2);
     expect(simulatedCase(plan, calm)).toMatchObject({ oneWayMs: 10, processors: { regionCalm } });
     expect(told(calm)).toMatch(
-      /an update took 40\.0 ms and the processes used 1\.25 of \d+ cores; the simulator/,
+      /an update took 40\.0 ms and the processes used \(in the table: calm\) 1\.25 of \d+ cores; the simulator/,
     );
   });
 });

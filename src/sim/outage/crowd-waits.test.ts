@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { OutageCase } from './case.ts';
 import { newOutageCounts, type OutageCounts, outageSnapshot } from './counts.ts';
 import { BIN_MS, type Bins, CALM_BINS, newBins } from './crowd.ts';
-import { crowdWaits, queueOf } from './crowd-waits.ts';
+import { costsOf, crowdWaits, queueOf, restOf } from './crowd-waits.ts';
 import { type OutageRunner, runOutageExperiment } from './outage-experiment.ts';
 import { runOutages } from './outage.ts';
 import type { Processors } from './processors.ts';
@@ -126,4 +126,35 @@ test('what everything else used is not shared out, but never are all cores taken
   const queue = queueOf(processors(0.2, { otherCalm: 0.5, processesPerRegion: 4 }));
   expect(queue).toMatchObject({ cores: 1.5, widths: [4, 4, 4, 1, 1, 1], backlog: [0, 0, 0, 0, 0, 0] });
   expect(queueOf(processors(0.2, { otherCalm: 9 })).cores).toBeGreaterThan(0);
+});
+
+describe('what a request costs', () => {
+  /** So many a minute at each, spread over the calm. */
+  function minute(...requests: readonly number[]): Bins {
+    return requests.map((count) => new Float64Array(CALM_BINS + 1).fill(count / CALM_BINS, 0, CALM_BINS));
+  }
+
+  test('follows from the cores that were used in the calm, and is the same for who asks and who answers', () => {
+    const shared = { cores: 2, regionCalm: [0.5, 0.1], acceptorCalm: [0.1, 0.2], otherCalm: 0 };
+    // A tenth of a core for a minute is 6,000 ms.
+    const work = minute(1500, 3000, 3000, 3000);
+    const [first, second, ...answering] = costsOf(work, shared);
+    expect(answering.map((cost) => cost.toFixed(6))).toEqual(['2.000000', '4.000000']);
+    expect(first).toBeCloseTo(3);
+    // It did not use more than that in all.
+    expect(second).toBeCloseTo(2);
+    expect(restOf(work, costsOf(work, shared), shared)).toBeCloseTo(0.5 - (1500 * 3) / 60_000);
+  });
+
+  test('is nothing where none was answered', () => {
+    const shared = { cores: 2, regionCalm: [0.5], acceptorCalm: [0.1], otherCalm: 0 };
+    expect(costsOf(minute(0, 0), shared)).toEqual([0, 0]);
+    expect(costsOf(minute(10, 0), shared)).toEqual([0, 0]);
+  });
+
+  test('leaves what a process does besides to go on, and takes it from what is shared out', () => {
+    const shared = processors(0.3, { otherCalm: 0.2 });
+    expect(queueOf(shared, 0.5).cores).toBeCloseTo(1.3);
+    expect(queueOf(shared, 5).cores).toBeGreaterThan(0);
+  });
 });
