@@ -64,9 +64,10 @@ export async function runOutages(plan: OutagePlan, say: (text: string) => void):
   );
   const ground = await OutageGround.start(plan);
   let clients: Clients | undefined;
+  let usage: UsageWatch | undefined;
   try {
     await comeUp(ground, plan, say);
-    const usage = new UsageWatch(() => [
+    usage = new UsageWatch(() => [
       ...ground.watched,
       ...(clients === undefined ? [] : [{ name: 'clients', pid: clients.pid }]),
     ]);
@@ -92,6 +93,7 @@ export async function runOutages(plan: OutagePlan, say: (text: string) => void):
     const report = await clients.finish();
     return { ...resultOf(plan, startMs, seen, report, await usage.stop()), calm };
   } finally {
+    usage?.end();
     clients?.kill();
     await ground.cluster.killAll();
   }

@@ -42,8 +42,13 @@ export class UsageWatch {
     return Object.fromEntries([...this.#usages].map(([name, { cpuSeconds }]) => [name, cpuSeconds]));
   }
 
-  async stop(): Promise<readonly Usage[]> {
+  /** Looks no more. */
+  end(): void {
     clearInterval(this.#timer);
+  }
+
+  async stop(): Promise<readonly Usage[]> {
+    this.end();
     await this.#looking;
     await this.#look();
     return [...this.#usages.values()];

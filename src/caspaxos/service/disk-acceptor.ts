@@ -23,7 +23,9 @@ import { decodeIdentity, encodeIdentity, type IdentityDocument } from '../stores
 import { IDENTITY_KEY } from '../stores/keys.ts';
 import { checkInstall } from '../stores/store-acceptor.ts';
 import { flattenEntries, type JournalEntry, pack, replayEntries, unpack } from './codec.ts';
+import { committed } from './committed.ts';
 import { DEFAULT_JOURNAL_BYTES, Journal, type JournalRecord } from './journal.ts';
+import { openedAgain } from './opening.ts';
 import { claim, release } from './owner.ts';
 import { RecordTable } from './record-table.ts';
 
@@ -83,7 +85,7 @@ export class DiskAcceptor implements Acceptor {
   }
 
   static async open(options: DiskAcceptorOptions): Promise<DiskAcceptor> {
-    return new DiskAcceptor(await openParts(options));
+    return new DiskAcceptor(await openedAgain(() => openParts(options), options.directory));
   }
 
   get id(): string {
@@ -159,7 +161,7 @@ export class DiskAcceptor implements Acceptor {
     this.#refuseWhenBroken();
     if (!checkInstall(this.url, this.#identity.configuration, configuration)) return;
     const identity = { ...this.#identity, configuration };
-    await this.#database.put(IDENTITY_KEY, encodeIdentity(identity));
+    await committed([this.#database.put(IDENTITY_KEY, encodeIdentity(identity))]);
     this.#identity = identity;
   }
 
@@ -293,7 +295,7 @@ async function openParts(options: DiskAcceptorOptions): Promise<Parts> {
       lost: forgotten,
     });
     // Last of all: an acceptor has an identity only once it has everything else that it must never lose.
-    if (known === undefined) await database.put(IDENTITY_KEY, encodeIdentity(identity));
+    if (known === undefined) await committed([database.put(IDENTITY_KEY, encodeIdentity(identity))]);
     return { directory, database, table, journal, identity };
   } catch (error) {
     release(directory);

@@ -8,6 +8,7 @@ import { assert } from '../../protocol/index.ts';
 import { EMPTY_RECORD, type RegisterRecord } from '../core/index.ts';
 import { decodeRecord, encodeRecord } from '../stores/documents.ts';
 import { registerKey, registerOf, REGISTER_PREFIX } from '../stores/keys.ts';
+import { committed } from './committed.ts';
 
 const CHECKPOINT_KEY = 'checkpoint';
 const CHECKPOINT_CHUNK = 500;
@@ -80,15 +81,17 @@ export class RecordTable {
     await this.#put(records, sequence);
   }
 
+  /** The checkpoint last, when everything else is there: it says so. */
   async #put(records: ReadonlyMap<string, RegisterRecord>, sequence: number): Promise<void> {
-    let written = 0;
+    let puts: Promise<unknown>[] = [];
     for (const [key, record] of records) {
-      const put = this.#database.put(registerKey(key), encodeRecord(record));
-      written += 1;
-      if (written % CHECKPOINT_CHUNK === 0) await put;
+      puts.push(this.#database.put(registerKey(key), encodeRecord(record)));
+      if (puts.length < CHECKPOINT_CHUNK) continue;
+      await committed(puts);
+      puts = [];
     }
-    // LMDB commits in order, so when this one is on disk the others are.
-    await this.#database.put(CHECKPOINT_KEY, String(sequence));
+    await committed(puts);
+    await committed([this.#database.put(CHECKPOINT_KEY, String(sequence))]);
   }
 
   /** Of what the database holds. */
