@@ -124,9 +124,10 @@ export class AgentHost {
       firstBeatAt: this.#host.now() + this.#host.random() * spread,
       sendHint: sendHint && ((hint) => sendHint(partitionSet, hint)),
       onEvent: (_, event) => this.#onEvent(partitionSet, event),
-      onUpdate: (_, ms, outcome) => {
+      onUpdate: ({ state }, ms, outcome) => {
         this.counters[outcome] += 1;
         this.updateMs.record(ms);
+        if (state !== undefined) this.#moves.updated(ms, state.configuration.timings.intervalMs);
       },
       onRole: (role, error) => {
         if (error === undefined) this.#log?.assumed(partitionSet, role);

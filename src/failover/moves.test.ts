@@ -56,4 +56,26 @@ describe('the places for moves', () => {
     late.begin({});
     expect(late.isFullFor({})).toBe(true);
   });
+
+  test('are fewer where updates take long, and as many as ever when they are quick again', () => {
+    const moves = new Moves(8);
+    const updates = (ms: number): void => {
+      for (let count = 0; count < 1000; count += 1) moves.updated(ms, 1000);
+    };
+    for (let at = 0; at < 4; at += 1) moves.begin({});
+    updates(50);
+    expect(moves.isFullFor({})).toBe(false);
+    // More than twice what is quick: less than half of the places.
+    updates(120);
+    expect(moves.isFullFor({})).toBe(true);
+    updates(20);
+    expect(moves.isFullFor({})).toBe(false);
+  });
+
+  test('are not fewer for one slow update', () => {
+    const moves = new Moves(2);
+    moves.begin({});
+    moves.updated(1000, 1000);
+    expect(moves.isFullFor({})).toBe(false);
+  });
 });
