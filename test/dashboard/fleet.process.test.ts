@@ -7,10 +7,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { findProgram, needProgram } from '../support/programs.ts';
+import { needProgram } from '../support/programs.ts';
 import { FakeNodes, type FakeNodesOptions } from './fake-nodes.ts';
+import { startBrowser } from './page-scene.ts';
 import { WAIT_MS, WatchedPage } from './watched-page.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -22,9 +23,7 @@ let watched: WatchedPage | undefined;
 
 beforeAll(async () => {
   execFileSync(process.execPath, [join(ROOT, 'scripts', 'dashboard.mjs')], { stdio: 'inherit' });
-  const { path } = findProgram('chromium');
-  if (path !== undefined)
-    browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-gpu'] });
+  browser = await startBrowser();
 }, WAIT_MS);
 
 afterAll(async () => {

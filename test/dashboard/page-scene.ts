@@ -16,9 +16,14 @@ export const SETS = 16;
 
 /** Undefined where there is no browser: then its tests say so themselves. */
 export async function startBrowser(): Promise<Browser | undefined> {
-  const { path } = findProgram('chromium');
-  if (path === undefined) return undefined;
-  return chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-gpu'] });
+  const program = findProgram('chromium');
+  if (program.path === undefined) return undefined;
+  // One that was fetched finds its libraries by its environment.
+  return chromium.launch({
+    executablePath: program.path,
+    env: { ...process.env, ...program.env },
+    args: ['--no-sandbox', '--disable-gpu'],
+  });
 }
 
 export class PageScene {
