@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -79,6 +80,14 @@ describe('certificates', () => {
     expect((await shakeHands(server, { ca: ours.cert, ...west })).server).toBe('west-1');
   });
 
+  test('are good for somebody whose clock is a day behind', async () => {
+    const now = new Date();
+    const authority = await makeAuthority({ now });
+    const { cert } = await issueCertificate(authority, { name: 'west-1', hosts: HOSTS, now });
+    for (const pem of [authority.cert, cert])
+      expect(Date.parse(new X509Certificate(pem).validFrom)).toBeLessThan(now.getTime() - 24 * 3_600_000);
+  });
+
   test('that have expired are refused', async () => {
     const authority = await makeAuthority();
     const now = new Date(Date.now() - 3 * 24 * 3_600_000);
@@ -112,7 +121,7 @@ describe('certificates', () => {
       subject: 'CN=west-1',
       authority: false,
       names: ['west-1', 'localhost', '127.0.0.1', '0:0:0:0:0:0:0:1', 'west.example'],
-      from: '2030-01-31T11:55:00.000Z',
+      from: '2030-01-29T12:00:00.000Z',
       expires: '2030-03-02T12:00:00.000Z',
       daysLeft: 30,
     });
