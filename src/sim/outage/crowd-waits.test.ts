@@ -75,7 +75,7 @@ describe('a fleet that shares processors', () => {
   beforeAll(async () => {
     alone = (await run(undefined)).counts;
     busy = await run(processors(0.45));
-  });
+  }, 60_000);
 
   test('and hardly uses them in the calm recovers as one that does not share', async () => {
     const { counts, waits } = await run(processors(0.01));
