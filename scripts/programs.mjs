@@ -172,7 +172,7 @@ function isExecutable(path) {
 }
 
 /** A library may name a folder below the usual one, by its full path, as its own: that path is another one here. */
-const LIBRARY_DEPTH = 3;
+const LIBRARY_DEPTH = 2;
 
 function libraryFolders(root) {
   const below = (folder, depth) => {
@@ -185,7 +185,7 @@ function libraryFolders(root) {
       ...inside.flatMap(({ name }) => below(join(folder, name), depth - 1)),
     ];
   };
-  return ['usr/lib', 'lib'].flatMap((name) => below(join(root, name), LIBRARY_DEPTH - 1));
+  return ['usr/lib', 'lib'].flatMap((name) => below(join(root, name), LIBRARY_DEPTH));
 }
 
 async function starts({ probe, version }, path, env = {}) {

@@ -1,7 +1,7 @@
 /**
- * Opening a database anew when it refuses a commit. After a kill -9, once in some dozens of starts under load, LMDB does not take
- * the first commit of a process: it stumbles over its own list of free pages, and nothing is changed. Whoever opens it anew finds
- * another list, because claiming the directory was a commit too, and gets through.
+ * Opening a database anew when it refuses a commit. After a kill -9 under load LMDB sometimes does not take the first commit of a
+ * process: it stumbles over its own list of free pages, and nothing is changed. Whoever opens it anew begins with another list,
+ * because claiming the directory is a commit too; that is all that is hoped for here, and what is tried a few times.
  */
 import { CasPaxosError } from '../errors.ts';
 

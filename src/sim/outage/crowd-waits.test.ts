@@ -1,31 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { OutageCase } from './case.ts';
+import { PLACES, smallOutage } from '../../../test/sim/outage-case.ts';
 import { newOutageCounts, type OutageCounts, outageSnapshot } from './counts.ts';
 import { BIN_MS, type Bins, CALM_BINS, newBins } from './crowd.ts';
 import { costsOf, crowdWaits, queueOf, restOf } from './crowd-waits.ts';
 import { type OutageRunner, runOutageExperiment } from './outage-experiment.ts';
 import { runOutages } from './outage.ts';
 import type { Processors } from './processors.ts';
-import { azureRegion } from './topology.ts';
 
-const NAMES = ['East Asia', 'Southeast Asia', 'South Central US'];
-const PLACES = NAMES.map((name) => azureRegion(name)!);
 const FLEET = 20;
-const CASE: OutageCase = {
-  regions: PLACES,
-  regionNames: NAMES,
-  acceptors: PLACES,
-  outages: 1,
-  minutes: 0.25,
-  calmMinutes: 0.25,
-  profile: 'fast',
-  hints: true,
-  kind: 'region',
-  consistency: 'Strong',
-  minDurability: 1,
-  seed: 1,
-  oneWayMs: 5,
-};
+const CASE = smallOutage(0.25);
 
 /** Each region used so many cores in the calm, each acceptor a fifth of that. */
 function processors(regionCores: number, changes: Partial<Processors> = {}): Processors {

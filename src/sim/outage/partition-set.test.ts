@@ -1,28 +1,12 @@
 import { expect, test } from 'vitest';
-import { durationMs, type OutageCase } from './case.ts';
+import { smallOutage } from '../../../test/sim/outage-case.ts';
+import { durationMs } from './case.ts';
 import { newOutageCounts, type OutageCounts } from './counts.ts';
 import { BIN_MS, type Bins, CALM_BINS, crowdFromMs, newBins } from './crowd.ts';
 import { runOutages, startSome } from './outage.ts';
-import { azureRegion } from './topology.ts';
 
-const NAMES = ['East Asia', 'Southeast Asia', 'South Central US'];
-const PLACES = NAMES.map((name) => azureRegion(name)!);
 const SETS = 8;
-const CASE: OutageCase = {
-  regions: PLACES,
-  regionNames: NAMES,
-  acceptors: PLACES,
-  outages: 1,
-  minutes: 0.5,
-  calmMinutes: 0.5,
-  profile: 'fast',
-  hints: true,
-  kind: 'region',
-  consistency: 'Strong',
-  minDurability: 1,
-  seed: 1,
-  oneWayMs: 5,
-};
+const CASE = smallOutage(0.5);
 
 /** Of these processes, from the outage on. */
 function waitsOf(waitMs: number, ...processes: readonly number[]): Bins {
