@@ -65,6 +65,19 @@ describe('a process that writes for a region that is back', () => {
     await home.pass(2 * INTERVAL);
     expect(held.filter((name) => home.moving.includes(name))).toHaveLength(2);
   });
+
+  test.each([
+    ['all that it has places for while updates are quick', 1 / 50, [PLACES, PLACES]],
+    ['few while they take half an interval', 1 / 2, [1, PLACES / 8]],
+  ] as const)('sends %s', async (_, share, [least, most]) => {
+    home.registers.before = () => new Promise((resolve) => void home.time.after(INTERVAL * share, resolve));
+    await processOf('a', 100, atHome());
+    await home.pass(6 * INTERVAL);
+    await addSets(PLACES + 2, 'away', 'a', awayFromHome(), () => INTERVAL / 2);
+    await home.pass(3 * INTERVAL);
+    expect(home.moving.length).toBeGreaterThanOrEqual(least);
+    expect(home.moving.length).toBeLessThanOrEqual(most);
+  });
 });
 
 describe('a process', () => {
