@@ -107,6 +107,21 @@ test('a reader that catches up knows no more to be committed than it has', () =>
   expect(seen.size).toBeGreaterThan(3);
 });
 
+test('a question that was overtaken does not keep a reader from being served', () => {
+  const scene = sceneWith(1);
+  scene.follow('b', 1, 'a');
+  const old = scene.take(({ message }) => message.type === 'follow');
+  scene.pass(1000);
+  expect(scene.log('b')).toHaveLength(1);
+  // Only the writer takes the link for lost; then the old question comes, and the reader does not know of any of it.
+  scene.machine('a').linkLost('b');
+  scene.give(old);
+  scene.settle();
+  scene.put('a', 'y', 2);
+  scene.pass(LIMITS.resendMs * 40);
+  expect(scene.log('b')).toHaveLength(2);
+});
+
 describe('how a reader is doing', () => {
   const standing = (scene: PartitionScene) => scene.machine('a').status().peers['b']!;
 
@@ -268,6 +283,31 @@ describe('a log that is trimmed', () => {
     scene.settle();
     expect(scene.log('b')).toEqual(scene.log('a'));
     expect(scene.store('b').base).toBe(3);
+  });
+
+  test('under a session, and the invitation is lost: it is repeated, later each time', () => {
+    const scene = new PartitionScene({ regions: ['a', 'b'], forwarder: LIMITS });
+    scene.reign('a', 1);
+    scene.copy('a').full.add('b');
+    for (const id of ['x', 'x', 'x', 'x']) scene.put('a', id, 1);
+    scene.lead('a', 1, { commitSet: ['a'] });
+    scene.settle();
+    scene.store('a').trim(2);
+    scene.copy('a').full.delete('b');
+    scene.machine('a').linkReady('b');
+    scene.turn();
+    const lostAfter: number[] = [];
+    for (let second = 0; second < 7; second += 1) {
+      if (scene.sent('invite', 'b').length > 0) lostAfter.push(second);
+      scene.drop(({ message }) => message.type === 'invite');
+      scene.pass(1000, { delivering: false });
+    }
+    expect(lostAfter).toEqual([0, 1, 3]);
+    expect(scene.log('b')).toEqual([]);
+    scene.settle();
+    expect(scene.log('b')).toEqual(scene.log('a'));
+    scene.pass(100_000, { delivering: false });
+    expect(scene.sent('invite', 'b')).toEqual([]);
   });
 
   test('between welcome and ready: the reader is invited and begins anew', () => {

@@ -15,7 +15,7 @@ export type RegionName = string;
 
 export interface ForwarderPort {
   send(to: RegionName, message: PartitionMessage): void;
-  /** Whether the link takes more now; when it does again, the host calls `pump`. */
+  /** Whether the link is there and takes more now; when it does again, the host calls `invite` and `pump`. */
   canSend(to: RegionName): boolean;
 }
 
@@ -32,6 +32,9 @@ export const FORWARDER_LIMITS: ForwarderLimits = {
   messageBytes: 256 * 1024,
   resendMs: 1000,
 };
+
+/** An invitation that nobody follows is repeated later each time, at the latest after so many times the first wait. */
+const LONGEST_WAIT = 32;
 
 const NEVER_TOLD: Marks = { gclsn: -1, safe: -1, everywhere: -1 };
 
@@ -73,6 +76,11 @@ export class Forwarder {
   readonly #port: ForwarderPort;
   readonly #limits: ForwarderLimits;
   readonly #sessions = new Map<RegionName, Session>();
+  /**
+   * Who was invited or welcomed and is not being sent anything yet. A reader that believes to follow does not ask: if its
+   * invitation is lost, only this reminds anybody of it.
+   */
+  readonly #awaited = new Map<RegionName, { readonly at: number; readonly waitMs: number }>();
 
   constructor(epoch: Epoch, store: PartitionStore, port: ForwarderPort, limits = FORWARDER_LIMITS) {
     this.#gcn = gcnOf(epoch);
@@ -117,17 +125,20 @@ export class Forwarder {
       tail,
       base,
     };
+    // It asks again by itself. But this question may be an old one that was overtaken.
+    this.#await(from, now, this.#longestWaitMs);
     this.#port.send(from, welcome);
   }
 
   onReady(from: RegionName, { session: id, epoch, base, lsn }: Ready, now: number): void {
-    const session = this.#known(from, id);
+    const session = this.#known(from, id, now);
     if (session === undefined) return;
     if (epoch !== this.#epoch || base !== session.base) {
       // It was welcomed by an earlier process of this region, or to a log that has been trimmed since.
-      this.#beginAnew(from);
+      this.#beginAnew(from, now);
       return;
     }
+    this.#awaited.delete(from);
     // Said again, because nothing came in answer to it.
     session.told = NEVER_TOLD;
     if (session.isStreaming) return;
@@ -139,7 +150,7 @@ export class Forwarder {
 
   /** True if something got on disk there. */
   onAck(from: RegionName, { session: id, durable, received, gclsn, safe, gap }: Ack, now: number): boolean {
-    const session = this.#known(from, id);
+    const session = this.#known(from, id, now);
     if (session === undefined || !session.isStreaming) return false;
     session.received = Math.max(session.received, received);
     session.gclsn = Math.max(session.gclsn, gclsn);
@@ -162,26 +173,41 @@ export class Forwarder {
   }
 
   /** The session of that number; whoever speaks in another is invited to begin anew. */
-  #known(from: RegionName, id: number): Session | undefined {
+  #known(from: RegionName, id: number, now: number): Session | undefined {
     const session = this.#sessions.get(from);
     if (session?.id === id) return session;
-    if (session === undefined) this.#beginAnew(from);
+    if (session === undefined) this.#beginAnew(from, now);
     return undefined;
   }
 
-  #beginAnew(region: RegionName): void {
+  #beginAnew(region: RegionName, now: number): void {
     this.#sessions.delete(region);
+    this.invite(region, now);
+  }
+
+  /** Has that region begin anew, if it does not follow: now if it is to be reached, and again until it does. */
+  invite(region: RegionName, now: number): void {
+    if (this.#sessions.has(region) || !this.#port.canSend(region)) return;
+    this.#await(region, now, this.#limits.resendMs);
+    this.#sayInvited(region);
+  }
+
+  #await(region: RegionName, now: number, waitMs: number): void {
+    this.#awaited.set(region, { at: now + waitMs, waitMs });
+  }
+
+  get #longestWaitMs(): number {
+    return this.#limits.resendMs * LONGEST_WAIT;
+  }
+
+  #sayInvited(region: RegionName): void {
     this.#port.send(region, { type: 'invite', gcn: this.#gcn });
   }
 
   /** The link is gone, and with it what was under way; the region will ask to follow again. */
   drop(region: RegionName): void {
     this.#sessions.delete(region);
-  }
-
-  /** Whether it follows, or is about to. */
-  has(region: RegionName): boolean {
-    return this.#sessions.has(region);
+    this.#awaited.delete(region);
   }
 
   /** Whether it has everything now, and had not when this was asked last. */
@@ -241,6 +267,7 @@ export class Forwarder {
   get nextAt(): number {
     let at = Infinity;
     for (const session of this.#sessions.values()) at = Math.min(at, this.#againAt(session));
+    for (const awaited of this.#awaited.values()) at = Math.min(at, awaited.at);
     return at;
   }
 
@@ -255,6 +282,11 @@ export class Forwarder {
       session.gap = -1;
       if (session.underWay.length > 0) this.#goBackTo(session, session.durable, now);
       else session.told = NEVER_TOLD;
+    }
+    for (const [region, { at, waitMs }] of this.#awaited) {
+      if (now < at) continue;
+      this.#await(region, now, Math.min(waitMs * 2, this.#longestWaitMs));
+      this.#sayInvited(region);
     }
   }
 
@@ -286,7 +318,7 @@ export class Forwarder {
     const entries = isTorn ? [] : entriesOf(this.#store, session.sent, this.#limits.messageBytes);
     if (entries.length === 0) {
       // Trimmed away under it: it begins again, and finds that it needs everything.
-      this.#beginAnew(region);
+      this.#beginAnew(region, now);
       return false;
     }
     if (session.durable >= session.reached) session.movedAt = now;

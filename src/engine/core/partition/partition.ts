@@ -360,8 +360,7 @@ export class PartitionStateMachine {
   linkReady(region: RegionName): void {
     for (const question of this.#repairs.questions) this.port.send(region, question);
     if (this.#reign !== undefined) {
-      if (!this.#reign.forwarder.has(region))
-        this.port.send(region, { type: 'invite', gcn: this.#reign.gcn });
+      this.#reign.forwarder.invite(region, this.port.now());
       this.wantFlush();
     }
     if (this.#following?.writer === region && !this.#following.isFollowing)

@@ -84,7 +84,7 @@ export class Reign {
     this.#durable = options.durable;
     this.#samples = [{ lsn: this.#takenOver, at: options.now }];
     this.forwarder = new Forwarder(options.epoch, store, port, options.limits);
-    for (const other of options.others) port.send(other, { type: 'invite', gcn: options.gcn });
+    for (const other of options.others) this.forwarder.invite(other, options.now);
   }
 
   get role(): WriterRole {
