@@ -111,7 +111,7 @@ describe('a process', () => {
     await home.pass(INTERVAL);
     for (let at = 0; at < 25; at += 1) {
       home.time.stall(1400);
-      for (const ms of [0, INTERVAL / 20]) {
+      for (const ms of [0, INTERVAL / 10]) {
         home.time.run(home.time.now() + ms);
         await home.settle();
       }

@@ -196,7 +196,7 @@ describe('a heartbeat', () => {
   }
 
   test.each([
-    ['a twentieth of an interval', PROFILES.fast, 50],
+    ['a tenth of an interval', { ...PROFILES.fast, intervalMs: 500 }, 50],
     ['but no more than 100 ms', PROFILES.paper, 100],
   ])('waits for others: %s', async (_, timings, patienceMs) => {
     const { home, agent, wake, changed } = await steady('a', timings);

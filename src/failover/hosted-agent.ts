@@ -56,7 +56,7 @@ const ASSUME_AGAIN_MS = 1000;
 /** Of a lease: a process that stood still for longer trusts none that it has. */
 const STOOD_STILL_SHARE = 1 / 2;
 /** How long a heartbeat waits for others: that share of an interval, ... */
-const PATIENCE_SHARE = 1 / 20;
+const PATIENCE_SHARE = 1 / 10;
 /** ... and no more than this. */
 const MOST_PATIENCE_MS = 100;
 
