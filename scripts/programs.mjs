@@ -107,13 +107,16 @@ const LISTS = join(ROOT, '.cache', 'apt');
  *   | {name: string, why: string, how: string}>>} `env` is what must be added to the environment to run it.
  */
 export async function findPrograms(names = USUAL) {
-  const records = [];
-  for (const name of names) {
+  const programs = names.map((name) => {
     const program = PROGRAMS.find((row) => row.name === name);
     if (program === undefined) throw new Error(`scripts/programs.mjs has no row for ${name}`);
-    records.push((await installed(program)) ?? (await inCache(program)) ?? (await fetch(program)));
-  }
-  return records;
+    return program;
+  });
+  return Promise.all(programs.map(findProgram));
+}
+
+async function findProgram(program) {
+  return (await installed(program)) ?? (await inCache(program)) ?? (await fetch(program));
 }
 
 /** One from npm is not looked for: another version may behave differently. */
@@ -200,7 +203,7 @@ async function fetch(program) {
   for (const tool of tools) {
     if (!(await has(tool))) return lacks(`it is not here, and there is no ${tool} to fetch it with`);
   }
-  return withLock('programs', async () => {
+  return withLock(`program-${program.name}`, async () => {
     const byNow = await inCache(program);
     if (byNow !== undefined) return byNow;
     process.stderr.write(`Fetching ${program.name} ...\n`);
@@ -285,7 +288,7 @@ let freshLists;
 
 /** The options that make apt-get use lists fetched now, into a folder of ours; fetched once for all programs. */
 function refreshLists() {
-  freshLists ??= fetchLists();
+  freshLists ??= withLock('package-lists', fetchLists);
   return freshLists;
 }
 
