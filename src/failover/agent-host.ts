@@ -13,6 +13,7 @@ import {
   namedPolicy,
   type RegionName,
   type SchedulingPolicy,
+  UpdatePace,
 } from './core/index.ts';
 import { AgentLog, type Logger } from './agent-log.ts';
 import { AgentMetrics } from './agent-metrics.ts';
@@ -83,6 +84,7 @@ export class AgentHost {
   readonly #wakes: WakeQueue;
   readonly #work: WorkQueue;
   readonly #departures: Departures;
+  readonly #pace = new UpdatePace();
   readonly #moves: Moves;
   readonly #suspension: SuspensionWatch;
   readonly #log: AgentLog | undefined;
@@ -94,7 +96,7 @@ export class AgentHost {
     this.#policy = options.policy ?? namedPolicy('baton');
     this.#wakes = new WakeQueue(this.#host);
     this.#departures = new Departures(this.#host);
-    this.#moves = new Moves(undefined, () => this.#wakes.lateMs);
+    this.#moves = new Moves(undefined, () => this.#wakes.lateMs, this.#pace);
     this.#work = new WorkQueue(options.maxUnderWay ?? 512, () => this.#wakes.lateMs);
     this.#suspension = new SuspensionWatch(this.#host, STALLED_MS, (ms) => this.#suspended(ms));
     this.#log = options.logger && new AgentLog(options.logger, options.region);
@@ -121,13 +123,14 @@ export class AgentHost {
       work: this.#work,
       departures: this.#departures,
       moves: this.#moves,
+      pace: this.#pace,
       firstBeatAt: this.#host.now() + this.#host.random() * spread,
       sendHint: sendHint && ((hint) => sendHint(partitionSet, hint)),
       onEvent: (_, event) => this.#onEvent(partitionSet, event),
       onUpdate: ({ state }, ms, outcome) => {
         this.counters[outcome] += 1;
         this.updateMs.record(ms);
-        if (state !== undefined) this.#moves.updated(ms, state.configuration.timings.intervalMs);
+        if (state !== undefined) this.#pace.updated(ms, state.configuration.timings.intervalMs);
       },
       onRole: (role, error) => {
         if (error === undefined) this.#log?.assumed(partitionSet, role);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Homebound, UNHURRIED } from '../../test/failover/homebound.ts';
 import { after, healthy, heartbeat, intent } from '../../test/failover/reports.ts';
-import { type HostedAgent, PROFILES, type Timings } from './index.ts';
+import { type HostedAgent, PROFILES, type Timings, UpdatePace } from './index.ts';
 import { Departures } from './departures.ts';
 import { Moves } from './moves.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -9,7 +9,12 @@ import { WorkQueue } from './work-queue.ts';
 const INTERVAL = UNHURRIED.intervalMs;
 
 function sharedBy(home: Homebound, places?: number) {
-  return { moves: new Moves(places), work: new WorkQueue(512), departures: new Departures(home.time) };
+  return {
+    moves: new Moves(places),
+    pace: new UpdatePace(),
+    work: new WorkQueue(512),
+    departures: new Departures(home.time),
+  };
 }
 
 /** A process with that many places, and agents of as many partition-sets as are named. */
@@ -223,6 +228,25 @@ describe('a heartbeat', () => {
     expect(leftAt).toHaveLength(8);
     expect(new Set(leftAt).size).toBe(2);
   });
+
+  test.each([
+    ['quick', 10, 20],
+    ['slow', 900, 10],
+  ])(
+    'where the updates of a process are %s, one that only watches makes so many: %d ms, %d',
+    async (_, ms, beats) => {
+      const home = new Homebound();
+      const timings = { intervalMs: 1000, leaseMs: 1e6, settleMs: 0 };
+      home.make('p', healthy({ priorities: ['a', 'b', 'c'], timings }));
+      const pace = new UpdatePace(1);
+      pace.updated(ms, timings.intervalMs);
+      home.agent('p', { ...sharedBy(home), pace }, { region: 'b', sendHint: () => undefined });
+      await home.pass(2 * timings.intervalMs);
+      const { changes } = home.registers;
+      await home.pass(20 * timings.intervalMs);
+      expect(home.registers.changes - changes).toBe(beats);
+    },
+  );
 
   test('that waits holds its lease no longer than from when it was due', async () => {
     const { home, agent, wake, changed } = await steady('a', PROFILES.paper);

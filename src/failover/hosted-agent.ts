@@ -14,6 +14,7 @@ import {
   type SchedulingPolicy,
   transition,
   type Verdict,
+  type UpdatePace,
 } from './core/index.ts';
 import type { Driver } from './driver.ts';
 import type { Departures } from './departures.ts';
@@ -37,6 +38,8 @@ export interface HostedAgentOptions {
   readonly departures: Departures;
   /** Who of this process is on its way home. */
   readonly moves: Moves;
+  /** Of this process: shared like the moves. */
+  readonly pace: UpdatePace;
   readonly firstBeatAt: number;
   readonly sendHint: ((hint: Hint) => void) | undefined;
   readonly onEvent: (agent: HostedAgent, event: AgentEvent) => void;
@@ -274,7 +277,8 @@ export class HostedAgent implements Sleeper {
       else {
         const attempts = outcome?.outcome === 'committed' ? outcome.attempts : undefined;
         const took = timesOf(startedAt - waitedMs, editedAt, now, attempts);
-        this.#core.finish(state, verdict.verdict, now, took);
+        const { isSlow } = this.#options.pace;
+        this.#core.finish(state, verdict.verdict, now, { ...took, isSlow });
       }
     });
     this.#isUpdating = false;

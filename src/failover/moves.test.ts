@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { UpdatePace } from './core/index.ts';
 import { Moves } from './moves.ts';
 
 describe('the places for moves', () => {
@@ -58,9 +59,10 @@ describe('the places for moves', () => {
   });
 
   test('are fewer where updates take long, and as many as ever when they are quick again', () => {
-    const moves = new Moves(8);
+    const pace = new UpdatePace();
+    const moves = new Moves(8, () => 0, pace);
     const updates = (ms: number): void => {
-      for (let count = 0; count < 1000; count += 1) moves.updated(ms, 1000);
+      for (let count = 0; count < 1000; count += 1) pace.updated(ms, 1000);
     };
     for (let at = 0; at < 4; at += 1) moves.begin({});
     updates(50);
@@ -73,9 +75,10 @@ describe('the places for moves', () => {
   });
 
   test('are not fewer for one slow update', () => {
-    const moves = new Moves(2);
+    const pace = new UpdatePace();
+    const moves = new Moves(2, () => 0, pace);
     moves.begin({});
-    moves.updated(1000, 1000);
+    pace.updated(1000, 1000);
     expect(moves.isFullFor({})).toBe(false);
   });
 });

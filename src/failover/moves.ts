@@ -7,27 +7,24 @@
  * everything is slow they would keep it so. It is about priorities only: a wish of an operator's, a signal or a stop waits for
  * nobody.
  */
+import { UpdatePace } from './core/index.ts';
 import { shareWhenLate } from './work-queue.ts';
 
 const PLACES = 64;
 /** However late it is, somebody goes on. */
 const FEWEST = 2;
-/** Updates that take no more of an interval than this are quick. */
-const QUICK_SHARE = 1 / 20;
-/** How much of what they typically take the last one makes up. */
-const UPDATE_WEIGHT = 1 / 64;
 
 export class Moves {
   readonly #places: number;
   readonly #lateMs: () => number;
+  readonly #pace: UpdatePace;
   readonly #moving = new Set<object>();
-  /** Of an interval: what an update takes lately. */
-  #updateShare = 0;
 
   /** `lateMs`: by how much this process is behind. */
-  constructor(places = PLACES, lateMs: () => number = () => 0) {
+  constructor(places = PLACES, lateMs: () => number = () => 0, pace = new UpdatePace()) {
     this.#places = places;
     this.#lateMs = lateMs;
+    this.#pace = pace;
   }
 
   get size(): number {
@@ -40,16 +37,8 @@ export class Moves {
 
   isFullFor(who: object): boolean {
     if (this.#moving.has(who)) return false;
-    const share = Math.min(
-      shareWhenLate(this.#lateMs()),
-      QUICK_SHARE / Math.max(QUICK_SHARE, this.#updateShare),
-    );
+    const share = Math.min(shareWhenLate(this.#lateMs()), this.#pace.quickness);
     return this.#moving.size >= Math.max(Math.min(FEWEST, this.#places), this.#places * share);
-  }
-
-  /** An update of this process took that long, where one is due every so often. */
-  updated(ms: number, intervalMs: number): void {
-    this.#updateShare += (ms / intervalMs - this.#updateShare) * UPDATE_WEIGHT;
   }
 
   begin(who: object): void {

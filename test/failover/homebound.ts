@@ -108,7 +108,7 @@ export class Homebound {
   /** An agent of its own, with the places and the queues of the test. */
   agent(
     partitionSet: string,
-    shared: Pick<Options, 'moves' | 'work' | 'departures'>,
+    shared: Pick<Options, 'moves' | 'pace' | 'work' | 'departures'>,
     { region = HERE, ...others }: Partial<Options> = {},
   ): HostedAgent {
     const agent = new HostedAgent({

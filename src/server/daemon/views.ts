@@ -8,6 +8,7 @@ import {
   currentReport,
   type FailoverState,
   type HostedAgent,
+  MISSED_BEATS,
   namesOf,
   type RegionName,
   statusOf,
@@ -65,9 +66,6 @@ export interface PartitionSetView {
   readonly pin: RegionName | null;
   readonly pausedAutomatic: boolean;
 }
-
-/** Found without a new beat so often in a row by the writer's own, a region counts as dead (`beats.ts` of the machine). */
-const MISSED_BEATS = 2;
 
 export function viewOf(
   { name: partitionSet, container, from, to }: PartitionSetPlace,

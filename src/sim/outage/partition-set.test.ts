@@ -60,8 +60,14 @@ test('a process that gets to nothing does nothing: no message, hint or timer goe
   expect(sum(work[1]!.subarray(CALM_BINS + 10))).toBeGreaterThan(0);
 });
 
-test('work is counted where it is done, and the dead have none', () => {
+test('where updates take long, who only watches asks half as often', () => {
   const work = workWith(newBins(CASE), { ...CASE, oneWayMs: 50 });
+  const inCalm = (process: number): number => sum(work[process]!.subarray(0, CALM_BINS));
+  for (const watching of [1, 2]) expect(inCalm(watching) / inCalm(0)).toBeCloseTo(1 / 2, 1);
+});
+
+test('work is counted where it is done, and the dead have none', () => {
+  const work = workWith(newBins(CASE), { ...CASE, oneWayMs: 10 });
   const perSecond = (process: number, from: number, until: number): number =>
     sum(work[process]!.subarray(from, until)) / (((until - from) * BIN_MS) / 1000);
   // Each region asks each of three acceptors twice a second for each partition-set.

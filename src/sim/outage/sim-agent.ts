@@ -25,11 +25,14 @@ import {
   type RegionName,
   type Role,
   type SchedulingPolicy,
+  UpdatePace,
   type Verdict,
 } from '../../failover/index.ts';
 import type { Phase1aMessage, Phase1bResult, Phase2aMessage, Phase2bResult } from '../../protocol/index.ts';
 import type { Random } from '../core/index.ts';
 import type { Replication } from './replication.ts';
+
+const PACE_WEIGHT = 1 / 8;
 
 export type Message = Phase1aMessage | Phase2aMessage<FailoverState> | typeof QUERY;
 export type Reply =
@@ -83,6 +86,8 @@ export class SimAgent {
   #verdict: Verdict | undefined;
   #tried: readonly number[] = [];
   #attemptAt = 0;
+  /** Of this agent alone: it sees one update where a process sees thousands. */
+  readonly #pace = new UpdatePace(PACE_WEIGHT);
   #phase2At: number | undefined;
 
   constructor(options: SimAgentOptions, port: SimAgentPort) {
@@ -221,7 +226,9 @@ export class SimAgent {
     else {
       const at = this.#port.now();
       const phase2Ms = this.#phase2At === undefined ? {} : { phase2Ms: at - this.#phase2At };
-      const took = { attemptMs: at - this.#attemptAt, ...phase2Ms };
+      const attemptMs = at - this.#attemptAt;
+      this.#pace.updated(attemptMs, state.configuration.timings.intervalMs);
+      const took = { attemptMs, ...phase2Ms, isSlow: this.#pace.isSlow };
       if (verdict.verdict === 'accepted') this.#port.onAccepted();
       this.#core.finish(state, verdict.verdict, now, took);
     }

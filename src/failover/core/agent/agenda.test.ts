@@ -23,6 +23,38 @@ function reader(timings: Timings, changes: Partial<FailoverState> = {}, hints = 
   return { agenda, next: () => agenda.next(state, watch, true, false) };
 }
 
+describe('the next heartbeat', () => {
+  const STATE = newState('ps', configurationOf({ timings: PROFILES.fast }));
+  const after = (
+    region: string,
+    isSlow: boolean,
+    changes: Partial<FailoverState> = {},
+    hints = true,
+  ): number => {
+    const { observer } = namedPolicy('baton');
+    const agenda = new Agenda({ region, observer, hints, firstBeatAt: LATER });
+    return agenda.beatMs({ ...STATE, ...changes }, isSlow);
+  };
+
+  test('comes after an interval, and after two where updates take long and the region only watches', () => {
+    expect(STATE).toMatchObject({ writer: 'a', leaseSet: ['a', 'b', 'c'] });
+    expect(after('b', false)).toBe(1000);
+    expect([after('b', true), after('c', true)]).toEqual([2000, 2000]);
+  });
+
+  test.each<[string, string, Partial<FailoverState>, boolean?]>([
+    ['the writer', 'a', {}],
+    ['who would have the writes', 'a', { writer: 'b' }],
+    ['to whom they are pinned', 'b', { pin: 'b' }],
+    ['who is not in the lease set', 'c', { leaseSet: ['a', 'b'] }],
+    ['anybody while they move', 'c', { phase: 'Graceful', target: 'b' }],
+    ['anybody while there is no writer', 'c', { phase: 'Ungraceful', writer: null }],
+    ['who is told nothing by hints', 'b', {}, false],
+  ])('of %s comes after one whatever updates take', (_, region, changes, hints = true) => {
+    expect(after(region, true, changes, hints)).toBe(1000);
+  });
+});
+
 describe('a hint that has not come', () => {
   test.each([
     ['short intervals: when the lease has an interval left', PROFILES.fast, 2000],

@@ -25,6 +25,12 @@ const SHORTEST_POLL_MS = 100;
  */
 const OVERDUE_INTERVALS = 1.1;
 
+/**
+ * A region that only watches beats so seldom where updates take long: every other time, so that it keeps its slot between the
+ * others' (`policy.ts`). It is not taken for dead over it: that takes one missed beat more (`MISSED_BEATS`).
+ */
+const WATCHING_INTERVALS = 2;
+
 export interface AgendaOptions {
   readonly region: RegionName;
   readonly observer: PolicyElements['observer'];
@@ -45,6 +51,13 @@ export class Agenda {
   constructor(options: AgendaOptions) {
     this.#options = options;
     this.heartbeatAt = options.firstBeatAt;
+  }
+
+  /** From one heartbeat to the next. A hint tells whoever only watches that the writer lives: its own beat can wait, if it must. */
+  beatMs(state: FailoverState, isSlow: boolean): number {
+    const { intervalMs } = state.configuration.timings;
+    const isPatient = isSlow && this.#options.hints && isOnlyWatching(state, this.#options.region);
+    return isPatient ? intervalMs * WATCHING_INTERVALS : intervalMs;
   }
 
   /** An update is wanted at that moment, if not before. */
@@ -121,6 +134,14 @@ export class Agenda {
 /** Whether something is going on that waits for this region: a move that goes past it does not. */
 export function isInvolved({ phase, writer, target }: FailoverState, region: RegionName): boolean {
   return phase === 'Ungraceful' || (phase === 'Graceful' && (writer === region || target === region));
+}
+
+/** Whether nothing is going on, and nobody waits for this region: the writes are where they are wanted more than here. */
+function isOnlyWatching(state: FailoverState, region: RegionName): boolean {
+  const { phase, writer, pin, leaseSet, configuration } = state;
+  if (phase !== 'Steady' || writer === null || pin === region || !leaseSet.includes(region)) return false;
+  const { priorities } = configuration;
+  return priorities.indexOf(writer) < priorities.indexOf(region);
 }
 
 export function earlier(first: Due, second: Due): Due {

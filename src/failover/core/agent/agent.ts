@@ -31,7 +31,7 @@ import { Agenda, type Due, earlier, pollMs, retryMs } from './agenda.ts';
 import { type DriverStatus, type Role, sameRole } from './driver.ts';
 import { type Asker, unansweredMs, WriterDuties } from './duties.ts';
 import { type Hint, hintsAfter } from './hints.ts';
-import { doneOf, isOlder, type Update } from './update.ts';
+import { doneOf, isOlder, type Took, type Update } from './update.ts';
 import { Watch } from './watch.ts';
 
 export interface AgentPort {
@@ -154,13 +154,8 @@ export class AgentStateMachine {
     return verdict;
   }
 
-  /** The update is done: `state` is in the register. `tookMs`: of the attempt that succeeded, and of its phase 2. */
-  finish(
-    state: FailoverState,
-    verdict: 'accepted' | 'stale',
-    now: number,
-    took: { attemptMs: number; phase2Ms?: number },
-  ): void {
+  /** The update is done: `state` is in the register. */
+  finish(state: FailoverState, verdict: 'accepted' | 'stale', now: number, took: Took): void {
     const update = this.#endUpdate(now);
     this.#failures = 0;
     if (took.phase2Ms !== undefined) this.#phase2Ms = took.phase2Ms;
@@ -171,7 +166,7 @@ export class AgentStateMachine {
       if (done?.isRenewal === true) this.#renew(update.startedAt, state);
       // Rule 19: writes resume only on an own update that shows that they may.
       this.#isQuiesced = state.quiesce === true && state.writer === this.#options.region;
-      if (update.scheduled) this.#nextHeartbeat(state, took.attemptMs, now);
+      if (update.scheduled) this.#nextHeartbeat(state, took, now);
       for (const hint of hintsAfter(state, done, this.#isStopping)) this.#port.hint(hint);
       this.#noteStop(state);
     } else {
@@ -353,10 +348,10 @@ export class AgentStateMachine {
     return update;
   }
 
-  #nextHeartbeat(state: FailoverState, attemptMs: number, now: number): void {
-    const { intervalMs } = state.configuration.timings;
+  #nextHeartbeat(state: FailoverState, { attemptMs, isSlow = false }: Took, now: number): void {
+    const beatMs = this.#agenda.beatMs(state, isSlow);
     this.#agenda.heartbeatAt =
-      now + this.#options.policy.nextStartMs(intervalMs, attemptMs, this.#options.random());
+      now + this.#options.policy.nextStartMs(beatMs, attemptMs, this.#options.random());
   }
 
   #report(

@@ -15,6 +15,13 @@ export interface Try {
   readonly step: number;
 }
 
+/** What the attempt that succeeded took, and its phase 2. `isSlow`: updates take long lately, this one or others. */
+export interface Took {
+  readonly attemptMs: number;
+  readonly phase2Ms?: number;
+  readonly isSlow?: boolean;
+}
+
 /** The try that is in the register. Where two could be meant, it renewed the lease only if both would have (rule 3). */
 export function doneOf({ tries }: Update, beat: number | undefined): Try | undefined {
   const possible = tries.filter((one) => one.beat === beat);

@@ -8,8 +8,11 @@ import { needsLeaseSet } from './configuration.ts';
 import type { RegionReport } from './report.ts';
 import { type FailoverState, namesOf, type RegionState, regionOf, unfenced, withRegion } from './state.ts';
 
-/** Found with no new beat so often in a row by the writer's own, a region counts as dead. */
-export const MISSED_BEATS = 2;
+/**
+ * Found with no new beat so often in a row by the writer's own, a region counts as dead. One that only watches may beat every
+ * other interval (`agenda.ts`), and may be late with it.
+ */
+export const MISSED_BEATS = 3;
 /** A write region that has done well for so long is forgiven its earlier deaths. */
 export const FORGIVEN_AFTER = 20;
 const ENOUGH_LIVE = 1000;

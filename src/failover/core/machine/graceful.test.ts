@@ -12,6 +12,7 @@ import {
   silence,
   writerSays,
 } from '../../../../test/failover/reports.ts';
+import { MISSED_BEATS } from './beats.ts';
 import { neededLive } from './graceful.ts';
 import type { RegionReport } from './report.ts';
 import type { FailoverState, RegionState } from './state.ts';
@@ -48,7 +49,7 @@ describe('a planned move begins', () => {
     ['is building', (state) => changed(state, 'A', { building: true })],
     ['is leaving', (state) => changed(state, 'A', { leaving: true })],
     ['has stopped', (state) => changed(state, 'A', { stop: 1 })],
-    ['misses its beats', (state) => changed(state, 'A', { missed: 2 })],
+    ['misses its beats', (state) => changed(state, 'A', { missed: MISSED_BEATS })],
     ['cannot commit', (state) => after(state, (now) => heartbeat(now, 'A', { canCommit: false }))],
     ['reaches too few', (state) => after(state, (now) => heartbeat(now, 'A', { reaches: [] }))],
     ['rule 19: is outside the lease set', (state) => ({ ...state, leaseSet: ['B', 'C'] })],
@@ -94,7 +95,7 @@ describe('a planned move begins', () => {
   test('to the most preferred of those that are ready', () => {
     const state = after(healthy(), () => intent({ kind: 'priorities', priorities: ['C', 'B', 'A'] }));
     expect(beats(state)).toMatchObject({ target: 'C', why: 'priority' });
-    expect(beats(changed(state, 'C', { missed: 2 }))).toMatchObject({ target: 'B' });
+    expect(beats(changed(state, 'C', { missed: MISSED_BEATS }))).toMatchObject({ target: 'B' });
   });
 
   test('not while paused, and an operator’s wish even then', () => {

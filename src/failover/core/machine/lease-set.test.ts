@@ -10,6 +10,7 @@ import {
   quiescing,
   writerSays,
 } from '../../../../test/failover/reports.ts';
+import { MISSED_BEATS } from './beats.ts';
 import type { WriterReport } from './report.ts';
 import type { FailoverState } from './state.ts';
 
@@ -115,7 +116,7 @@ describe('at weaker levels the lease set is the writer and those that report', (
   });
 
   test('a region that the writer finds dead is not', () => {
-    const beats = Array.from({ length: 2 }, () => (now: FailoverState) => heartbeat(now, 'A'));
+    const beats = Array.from({ length: MISSED_BEATS }, () => (now: FailoverState) => heartbeat(now, 'A'));
     expect(after(weak(), ...beats).leaseSet).toEqual(['A']);
     expect(after(weak(2), ...beats).leaseSet).toEqual(['A', 'C']);
   });

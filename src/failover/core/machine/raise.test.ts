@@ -10,6 +10,7 @@ import {
   silence,
 } from '../../../../test/failover/reports.ts';
 import { certainlyOver } from '../time.ts';
+import { MISSED_BEATS } from './beats.ts';
 import type { FailoverState, RegionState } from './state.ts';
 
 describe('rule 4: silence', () => {
@@ -151,7 +152,7 @@ describe('a writer that cannot go on', () => {
   });
 
   test.each([
-    ['dead', { missed: 2 }],
+    ['dead', { missed: MISSED_BEATS }],
     ['building', { building: true }],
     ['leaving', { leaving: true }],
     ['stopped', { stop: 1 }],
