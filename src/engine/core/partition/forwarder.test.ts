@@ -268,24 +268,8 @@ describe('a log that is trimmed', () => {
     expect(scene.log('b')).toEqual(['1.1/1', '1.1/2', '1.1/3', '1.1/4']);
   });
 
-  test('under a session: the reader is invited and begins anew', () => {
-    const scene = new PartitionScene({ regions: ['a', 'b'] });
-    scene.reign('a', 1);
-    scene.copy('a').full.add('b');
-    for (const id of ['x', 'x', 'x', 'x']) scene.put('a', id, 1);
-    scene.lead('a', 1, { commitSet: ['a'] });
-    scene.settle();
-    scene.store('a').trim(2);
-    scene.copy('a').full.delete('b');
-    scene.machine('a').linkReady('b');
-    scene.turn();
-    expect(scene.sent('invite', 'b')).toHaveLength(1);
-    scene.settle();
-    expect(scene.log('b')).toEqual(scene.log('a'));
-    expect(scene.store('b').base).toBe(3);
-  });
-
-  test('under a session, and the invitation is lost: it is repeated, later each time', () => {
+  /** A reader whose link was full, with nothing left of what it lacks: the writer has just said so. */
+  function trimmedUnderSession(): PartitionScene {
     const scene = new PartitionScene({ regions: ['a', 'b'], forwarder: LIMITS });
     scene.reign('a', 1);
     scene.copy('a').full.add('b');
@@ -296,6 +280,19 @@ describe('a log that is trimmed', () => {
     scene.copy('a').full.delete('b');
     scene.machine('a').linkReady('b');
     scene.turn();
+    return scene;
+  }
+
+  test('under a session: the reader is invited and begins anew', () => {
+    const scene = trimmedUnderSession();
+    expect(scene.sent('invite', 'b')).toHaveLength(1);
+    scene.settle();
+    expect(scene.log('b')).toEqual(scene.log('a'));
+    expect(scene.store('b').base).toBe(3);
+  });
+
+  test('under a session, and the invitation is lost: it is repeated, later each time', () => {
+    const scene = trimmedUnderSession();
     const lostAfter: number[] = [];
     for (let second = 0; second < 7; second += 1) {
       if (scene.sent('invite', 'b').length > 0) lostAfter.push(second);
