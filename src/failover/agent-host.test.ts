@@ -21,8 +21,9 @@ async function processOf(
   count: number,
   state: FailoverState,
   beatsIn: (at: number) => number = () => INTERVAL / 2,
+  sendHint?: () => void,
 ): Promise<readonly string[]> {
-  host = new AgentHost({ region, cluster: home.cluster, host: home.time });
+  host = new AgentHost({ region, cluster: home.cluster, host: home.time, ...(sendHint && { sendHint }) });
   return addSets(count, 'p', region, state, beatsIn);
 }
 
@@ -104,6 +105,18 @@ describe('a process', () => {
     await processOf('c', 1, atHome());
     await home.pass(10 * INTERVAL);
     expect(await readsOf(300)).toBe(300);
+  });
+
+  test.each([
+    ['each interval while updates are quick', 1 / 50, 10],
+    ['every other one while they take a fifth of it', 1 / 5, 5],
+  ])('that only watches beats %s', async (_, share, beats) => {
+    home.registers.before = () => new Promise((resolve) => void home.time.after(INTERVAL * share, resolve));
+    await processOf('b', 100, { ...atHome(), paused: true }, undefined, () => undefined);
+    await home.pass(6 * INTERVAL);
+    const { changes } = home.registers;
+    await home.pass(10 * INTERVAL);
+    expect((home.registers.changes - changes) / 100).toBeCloseTo(beats, 0);
   });
 
   test('whose timers ring late takes on less', async () => {

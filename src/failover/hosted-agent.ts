@@ -12,6 +12,7 @@ import {
   type RegionName,
   type Role,
   type SchedulingPolicy,
+  type Took,
   transition,
   type Verdict,
   type UpdatePace,
@@ -276,9 +277,9 @@ export class HostedAgent implements Sleeper {
       else if (state === undefined || verdict === undefined) this.#core.fail(now);
       else {
         const attempts = outcome?.outcome === 'committed' ? outcome.attempts : undefined;
-        const took = timesOf(startedAt - waitedMs, editedAt, now, attempts);
         const { isSlow } = this.#options.pace;
-        this.#core.finish(state, verdict.verdict, now, { ...took, isSlow });
+        const took = tookOf(startedAt - waitedMs, editedAt, now, attempts, isSlow);
+        this.#core.finish(state, verdict.verdict, now, took);
       }
     });
     this.#isUpdating = false;
@@ -359,15 +360,16 @@ export class HostedAgent implements Sleeper {
 }
 
 /** With several attempts only the last one's phase 2 is known; a phase 1 takes about as long. */
-function timesOf(
+function tookOf(
   startedAt: number,
   editedAt: number,
   now: number,
   attempts: number | undefined,
-): { attemptMs: number; phase2Ms: number } {
+  isSlow: boolean,
+): Took {
   const phase2Ms = now - editedAt;
   const isFirst = (attempts ?? 1) <= 1;
-  return { attemptMs: isFirst ? now - startedAt : Math.min(now - startedAt, 2 * phase2Ms), phase2Ms };
+  return { attemptMs: isFirst ? now - startedAt : Math.min(now - startedAt, 2 * phase2Ms), phase2Ms, isSlow };
 }
 
 function isGoingHome({ phase, writer, why }: FailoverState, region: RegionName): boolean {

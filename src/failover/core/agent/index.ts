@@ -4,3 +4,4 @@ export * from './agent.ts';
 export * from './driver.ts';
 export * from './duties.ts';
 export * from './hints.ts';
+export type { Took } from './update.ts';
