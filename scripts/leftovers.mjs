@@ -1,31 +1,25 @@
 /**
  * Finds the processes that a run left behind: those that carry its mark, BATON_RUN, in their environment and do not end
- * within a few seconds. Lists and ends them, and fails if there was one. Only Linux shows others' environments.
- *
- *     node scripts/leftovers.mjs MARK
+ * within a few seconds. Only Linux shows others' environments.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runScript, ScriptError } from './run.mjs';
 
 const GRACE_SECONDS = 5;
 
-await runScript(async () => {
-  if (process.platform !== 'linux')
-    throw new ScriptError('Processes left behind can be found on Linux only.');
-  const mark = `BATON_RUN=${process.argv[2]}`;
+/** Ends what still runs after a moment, and tells its process ids and command lines. */
+export async function endLeftovers(run) {
+  const mark = `BATON_RUN=${run}`;
   const deadline = Date.now() + GRACE_SECONDS * 1000;
   let left = processesWith(mark);
   while (left.length > 0 && Date.now() < deadline) {
     await sleep(100);
     left = processesWith(mark);
   }
-  for (const pid of left) {
-    process.stdout.write(`left behind: ${pid} ${read(pid, 'cmdline').replaceAll('\0', ' ')}\n`);
-    end(Number(pid));
-  }
-  return left.length === 0 ? 0 : 1;
-});
+  const lines = left.map((pid) => `${pid} ${read(pid, 'cmdline').replaceAll('\0', ' ')}`);
+  for (const pid of left) end(Number(pid));
+  return lines;
+}
 
 function processesWith(mark) {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);

@@ -1,23 +1,21 @@
 /**
- * Another Node for the second leg of `.ci/run`, from the npm packages that carry the plain binary. It lives in the
- * cache and never in package.json. Prints the path of its executable.
- *
- *     node scripts/second-node.mjs 24
+ * Another Node for the second run of the tests, from the npm packages that carry the plain binary. It lives in the
+ * cache and never in package.json.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cleanEnvironment, ROOT, runQuietly, runScript, ScriptError } from './run.mjs';
+import { cleanEnvironment, ROOT, runQuietly, ScriptError } from './run.mjs';
 
-await runScript(async () => {
-  const major = process.argv[2];
+/** The path of a Node of this major version, fetched when it is not in the cache. */
+export async function secondNode(major) {
   const folder = join(ROOT, '.cache', `node${major}`);
   const name = `node-${process.platform}-${process.arch}`;
   const path = join(folder, 'node_modules', name, 'bin', 'node');
   if (!(await isNode(path, major))) await install(folder, `${name}@${major}`);
   if (!(await isNode(path, major)))
-    throw new ScriptError(`The npm package ${name}@${major} holds no Node that runs.`);
-  process.stdout.write(`${path}\n`);
-});
+    throw new ScriptError(`The npm package ${name}@${major} contains no Node that runs.`);
+  return path;
+}
 
 async function isNode(path, major) {
   if (!existsSync(path)) return false;

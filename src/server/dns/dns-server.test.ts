@@ -1,14 +1,11 @@
-import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { promisify } from 'node:util';
 import { decode, encode } from 'dns-packet';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type AccountRecord, encodeAccountRecord } from '../../client/index.ts';
-import { needProgram } from '../../../test/support/programs.ts';
 import { SimHost } from '../../../test/failover/sim-host.ts';
 import { DnsServer, type DnsServerOptions } from './dns-server.ts';
 
@@ -123,22 +120,6 @@ describe("Node's resolver", () => {
     const [strings] = await resolver(server).resolveTxt('demo.baton.local');
     expect(strings!.join('')).toContain('127.0.0.1:4002');
   });
-});
-
-it('is what dig understands', async (context) => {
-  const { path, env } = needProgram(context, 'dig');
-  const server = await listen();
-  const { host, port } = server.address;
-  const dig = async (...args: string[]): Promise<string> => {
-    const all = [`@${host}`, '-p', String(port), '+timeout=5', '+norecurse', ...args];
-    return (await promisify(execFile)(path, all, { env: { ...process.env, ...env } })).stdout;
-  };
-  expect(await dig('+short', 'TXT', 'demo.baton.local')).toContain('v=baton1; account=demo');
-  expect(await dig('+short', 'TXT', 'big.baton.local')).toContain('v=baton1; account=big');
-  const whole = await dig('TXT', 'nobody.baton.local');
-  expect(whole).toMatch(/status: NXDOMAIN/);
-  // That .local belongs to multicast DNS is for resolvers that are not told whom to ask.
-  expect(whole).not.toMatch(/WARNING: (?!\.local)|malformed/i);
 });
 
 describe('a DNS server', () => {
