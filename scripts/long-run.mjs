@@ -1,9 +1,9 @@
 /**
  * The long run, as data: what `npm run test:all` does beside `npm test`. `scripts/test-all.mjs` runs it, `npm test` names it at its end.
  *
- * Groups run one after another, the steps of a group at the same time: each of those computes on one core and waits for nobody, so that
- * together they fill the machine without being in each other's way. A step that counts its own tests writes them to BATON_TEST_SUMMARY; any
- * other counts as one.
+ * TESTS start processes and wait for them most of the time; they run one after another. COMPUTING waits for nobody and shows the same on any
+ * machine: it takes, at low priority, what the tests leave of the processors. A step that counts its own tests writes them to BATON_TEST_SUMMARY;
+ * any other counts as one.
  */
 import { execFileSync } from 'node:child_process';
 import { ROOT } from './run.mjs';
@@ -11,61 +11,83 @@ import { ROOT } from './run.mjs';
 /** The major version of Node for the second run of the tests. */
 const SECOND_NODE = '24';
 
-const baton = (...args) => ['node', 'dist/cli/main.js', ...args];
+/**
+ * @typedef {{name: string, what: string, minutes: number, countsTests?: boolean, env?: Record<string, string>, command: readonly string[]}} Step
+ * `what` it finds, for people; the `minutes` after which it hangs, and is stopped.
+ */
 
-/** @type {ReadonlyArray<ReadonlyArray<{name: string, what: string, minutes: number, countsTests?: boolean, command: readonly string[]}>>} */
-export const LONG_RUN = [
-  [
-    {
-      name: 'long tests',
-      what: 'clusters killed and stopped at wrong moments, fuzzers and chaos against real processes, smoke tests of the benchmarks',
-      minutes: 20,
-      countsTests: true,
-      command: ['node', 'scripts/test.mjs', '--lane', 'long'],
-    },
-  ],
-  [
-    {
-      name: `Node ${SECOND_NODE}`,
-      what: `everything that touches Node itself, on Node ${SECOND_NODE}`,
-      minutes: 20,
-      countsTests: true,
-      command: ['node', 'scripts/test.mjs', '--lane', 'second', '--node', SECOND_NODE],
-    },
-  ],
-  [
-    {
-      name: 'specifications',
-      what: 'every TLA+ configuration, the large ones too, compared with the states of the real roles',
-      minutes: 30,
-      command: ['node', 'build/test/spec/full.js'],
-    },
-    {
-      name: 'mutants',
-      what: 'deliberate defects, each of which some test must catch',
-      minutes: 30,
-      command: ['node', 'scripts/mutants.mjs', '--tests', '--workers', '1'],
-    },
-  ],
-  [
-    {
-      name: 'fuzz, fixed seeds',
-      what: 'the whole system in virtual time under faults, 200 fixed seeds and fresh ones',
-      minutes: 10,
-      command: baton('sim', 'fuzz', '--seeds', '200', '--workers', '1'),
-    },
-    {
-      name: 'fuzz, fresh seeds',
-      minutes: 10,
-      command: baton('sim', 'fuzz', '--first', 'FRESH', '--seeds', '40', '--workers', '1'),
-    },
-  ],
+/** @type {readonly Step[]} */
+export const TESTS = [
+  {
+    name: 'long tests',
+    what: 'clusters killed and stopped at the wrong moments, chaos, fuzzers, smoke tests of the benchmarks',
+    minutes: 40,
+    countsTests: true,
+    command: ['node', 'scripts/test.mjs', '--lane', 'long'],
+  },
+  {
+    name: `Node ${SECOND_NODE}`,
+    what: `everything that touches Node itself, on Node ${SECOND_NODE}`,
+    minutes: 40,
+    countsTests: true,
+    command: ['node', 'scripts/test.mjs', '--lane', 'second', '--node', SECOND_NODE],
+  },
+];
+
+const fuzz = (...args) => ['node', 'dist/cli/main.js', 'sim', 'fuzz', '--workers', '1', ...args];
+const registers = (...args) => ['node', 'dist/cli/main.js', 'sim', 'registers', '--workers', '1', ...args];
+
+/** @type {readonly Step[]} */
+export const COMPUTING = [
+  {
+    name: 'specifications',
+    what: 'every TLA+ configuration, the large ones too, compared with the states of the real roles',
+    minutes: 60,
+    command: ['node', 'build/test/spec/full.js'],
+  },
+  {
+    name: 'explorations',
+    what: 'every state of the large models of failover and of a change of the acceptors',
+    minutes: 60,
+    countsTests: true,
+    env: { BATON_EXHAUSTIVE: '1', VITEST_MAX_WORKERS: '1' },
+    command: ['node', 'scripts/test.mjs', 'test/set-change', 'test/failover-model'],
+  },
+  {
+    name: 'mutants',
+    what: 'deliberate defects, each of which some test must catch',
+    minutes: 30,
+    command: ['node', 'scripts/mutants.mjs', '--tests', '--workers', '1'],
+  },
+  {
+    name: 'fuzz, fixed seeds',
+    what: 'the whole system in virtual time under faults, 200 seeds',
+    minutes: 20,
+    command: fuzz('--seeds', '200'),
+  },
+  {
+    name: 'fuzz, fresh seeds',
+    what: 'the same with 40 seeds that no change before had',
+    minutes: 20,
+    command: fuzz('--seeds', '40', '--first', 'FRESH'),
+  },
+  {
+    name: 'registers, fixed seeds',
+    what: 'the CASPaxos library in virtual time under faults, 200 seeds',
+    minutes: 20,
+    command: registers('--seeds', '200'),
+  },
+  {
+    name: 'registers, fresh seeds',
+    what: 'the same with 200 seeds that no change before had',
+    minutes: 20,
+    command: registers('--seeds', '200', '--first', 'FRESH'),
+  },
 ];
 
 /** What a newcomer is told at the end of `npm test`. */
 export function describeLongRun() {
-  const parts = LONG_RUN.flat().filter(({ what }) => what !== undefined);
-  const lines = parts.map(({ name, what }) => `  ${name.replace(/,.*/, '').padEnd(14)}  ${what}`);
+  const lines = [...TESTS, ...COMPUTING].map(({ name, what }) => `  ${name.padEnd(22)}  ${what}`);
   return ['npm run test:all (about 40 minutes) runs these as well:', ...lines].join('\n');
 }
 

@@ -4,47 +4,59 @@
  *
  *     npm run test:all                       everything
  *     npm run test:all -- --list             what that is
- *     npm run test:all -- --only mutants     one step of it, by its name (several: --only a --only b)
- *     npm run test:all -- --ci               everything that must hold before a change goes in: formatting, lint, types and walls first
+ *     npm run test:all -- --only mutants     one step of it (several: --only A --only B)
+ *     npm run test:all -- --ci               all that must hold before a change goes in: also formatting, lint, types and walls
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
+import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { endLeftovers } from './leftovers.mjs';
-import { freshSeed, LONG_RUN } from './long-run.mjs';
-import { isProgram, ROOT, runScript, ScriptError } from './run.mjs';
+import { COMPUTING, freshSeed, TESTS } from './long-run.mjs';
+import { ROOT, runScript, ScriptError } from './run.mjs';
+import { setUp } from './setup.mjs';
 
 const FOLDER = join(ROOT, 'build', 'test-all');
 
-/** Everything that a run starts carries this mark in its environment, so that what outlives it can be found. */
-const MARK = `run-${process.pid}-${randomBytes(4).toString('hex')}`;
+/** Everything that a step starts carries this and its name in its environment, so that what outlives it can be found. */
+const RUN = `run-${process.pid}-${randomBytes(4).toString('hex')}`;
+
+const LOW_PRIORITY = 10;
 
 const npm = (...args) => ['npm', 'run', '--silent', ...args];
 
-const BEFORE = [
-  [{ name: 'dependencies', minutes: 15, command: ['node', 'scripts/setup.mjs', '--install'] }],
-  [{ name: 'formatting', minutes: 5, command: npm('format:check') }],
-  [{ name: 'lint', minutes: 5, command: npm('lint') }],
-  [{ name: 'types', minutes: 5, command: ['node', 'scripts/setup.mjs'] }],
-  [{ name: 'room walls', minutes: 5, command: ['node_modules/.bin/vitest', 'run', 'test/repository/walls'] }],
+const CHECKS = [
+  { name: 'dependencies', minutes: 15, command: ['node', 'scripts/setup.mjs', '--install'] },
+  { name: 'formatting', minutes: 5, command: npm('format:check') },
+  { name: 'lint', minutes: 10, command: npm('lint') },
+  { name: 'types', minutes: 10, command: ['node', 'scripts/setup.mjs'] },
+  { name: 'room walls', minutes: 10, command: ['node_modules/.bin/vitest', 'run', 'test/repository/walls'] },
 ];
 
-const QUICK = [[{ name: 'npm test', minutes: 25, countsTests: true, command: ['npm', 'test'] }]];
+const QUICK = { name: 'npm test', minutes: 40, countsTests: true, command: ['npm', 'test'] };
 
-if (isProgram(import.meta.url)) {
-  await runScript(async () => {
-    const options = readArguments(process.argv.slice(2));
-    const groups = chosen(options);
-    if (options.list) return list(groups);
-    mkdirSync(FOLDER, { recursive: true });
-    const startedAt = performance.now();
-    const results = [];
-    for (const group of groups) results.push(...(await runGroup(group)));
-    return report(results, startedAt);
-  });
-}
+const running = new Set();
+
+await runScript(async () => {
+  const options = readArguments(process.argv.slice(2));
+  const wanted = (steps) =>
+    steps.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
+  const first = wanted([...(options.ci ? CHECKS : []), QUICK]);
+  const [tests, computing] = [wanted(TESTS), wanted(COMPUTING)];
+  if (first.length + tests.length + computing.length === 0) throw unknownStep(options.only);
+  if (options.list) return list([...first, ...tests, ...computing]);
+  if (!options.ci) await setUp();
+  mkdirSync(FOLDER, { recursive: true });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, stop);
+  const startedAt = performance.now();
+  const results = [];
+  // `npm test` has the machine for itself. Then one core computes while tests run, and both when these are done.
+  await work([first], results);
+  await Promise.all([work([tests, computing], results), work([computing], results)]);
+  return report(results, startedAt);
+});
 
 function readArguments(args) {
   const options = { list: false, ci: false, only: [] };
@@ -57,73 +69,78 @@ function readArguments(args) {
   return options;
 }
 
-function chosen({ ci, only }) {
-  const all = [...(ci ? BEFORE : []), ...QUICK, ...LONG_RUN];
-  const names = all.flat().map(({ name }) => name);
-  const unknown = only.find((name) => !names.includes(name));
-  if (unknown !== undefined)
-    throw new ScriptError(`There is no step "${unknown}", only ${names.join('; ')}.`);
-  if (only.length === 0) return all;
-  return all.map((group) => group.filter(({ name }) => only.includes(name))).filter(({ length }) => length > 0);
+function unknownStep(names) {
+  const known = [...CHECKS, QUICK, ...TESTS, ...COMPUTING].map(({ name }) => name);
+  return new ScriptError(`There is no step ${names.join(' or ')}, only: ${known.join('; ')}.`);
 }
 
-function list(groups) {
-  for (const { name, what, command } of groups.flat())
-    process.stdout.write(`${name.padEnd(20)} ${what ?? command.join(' ')}\n`);
+function list(steps) {
+  for (const { name, what, command } of steps)
+    process.stdout.write(`${name.padEnd(22)}  ${what ?? command.join(' ')}\n`);
 }
 
-/** What runs alone prints as it goes; of steps that run together each is printed when it has ended. */
-async function runGroup(group) {
-  const names = group.map(({ name }) => name).join(', together with ');
-  process.stdout.write(`\n=== ${names}\n`);
-  const results = await Promise.all(group.map((step) => runStep(step, group.length > 1)));
-  results.push(await leftoversOf(names));
-  return results;
+/** Takes steps from the first list that has one left, until none has. */
+async function work(lists, results) {
+  const next = () => lists.find(({ length }) => length > 0)?.shift();
+  for (let step = next(); step !== undefined; step = next()) results.push(...(await runStep(step)));
 }
 
-async function runStep(step, isShared) {
+async function runStep(step) {
+  const isComputing = COMPUTING.includes(step);
   const startedAt = performance.now();
-  const { code, output } = await runCommand(step, isShared);
+  process.stdout.write(`\n=== ${step.name}${isComputing ? ': begun' : ''}\n`);
+  const code = await runCommand(step, isComputing);
+  const result = { name: step.name, ...countsOf(step, code) };
   const seconds = Math.round((performance.now() - startedAt) / 1000);
-  const result = { name: step.name, seconds, ...countsOf(step, code) };
-  if (output !== undefined) process.stdout.write(`\n--- ${step.name}\n${readFileSync(output, 'utf8')}`);
-  const sum = step.countsTests ? `${result.passed} passed, ${result.failed} failed` : verdictOf(result);
+  const verdict = result.failed === 0 ? 'passed' : 'FAILED';
+  const sum = step.countsTests ? `${result.passed} passed, ${result.failed} failed` : verdict;
+  if (isComputing) process.stdout.write(`\n--- ${step.name}\n${readFileSync(fileOf(step, 'txt'), 'utf8')}`);
   process.stdout.write(`=== ${step.name}: ${sum}, ${seconds} s\n`);
-  return result;
+  return [result, ...(await leftoversOf(step))];
 }
 
-const verdictOf = ({ failed }) => (failed === 0 ? 'passed' : 'FAILED');
-
-async function runCommand({ name, command, minutes }, isShared) {
-  const output = isShared ? join(FOLDER, `${name.replaceAll(/\W+/g, '-')}.txt`) : undefined;
-  const [program, ...args] = command.map((part) => (part === 'FRESH' ? String(freshSeed()) : part));
-  const env = { ...process.env, BATON_RUN: MARK, BATON_TEST_SUMMARY: summaryOf(name) };
-  rmSync(summaryOf(name), { force: true });
-  const sink = output === undefined ? undefined : createWriteStream(output);
+/** What computes is printed when it has ended, so that it does not mix with what the tests print meanwhile. */
+async function runCommand(step, isComputing) {
+  const [program, ...args] = step.command.map((part) => (part === 'FRESH' ? String(freshSeed()) : part));
+  rmSync(fileOf(step, 'json'), { force: true });
   const child = spawn(program === 'node' ? process.execPath : program, args, {
     cwd: ROOT,
-    env,
-    stdio: ['ignore', sink === undefined ? 'inherit' : 'pipe', sink === undefined ? 'inherit' : 'pipe'],
+    env: { ...process.env, ...step.env, BATON_RUN: markOf(step), BATON_TEST_SUMMARY: fileOf(step, 'json') },
+    stdio: ['ignore', ...Array.from({ length: 2 }, () => (isComputing ? 'pipe' : 'inherit'))],
   });
-  for (const stream of sink === undefined ? [] : [child.stdout, child.stderr]) stream.pipe(sink, { end: false });
+  running.add(child);
+  const file = isComputing ? createWriteStream(fileOf(step, 'txt')) : undefined;
+  if (file !== undefined) {
+    setPriority(child.pid, LOW_PRIORITY);
+    for (const stream of [child.stdout, child.stderr]) stream.pipe(file, { end: false });
+  }
   const limit = setTimeout(() => {
-    process.stderr.write(`${name}: stopped, it took over ${minutes} minutes.\n`);
+    process.stderr.write(`${step.name}: stopped, it took over ${step.minutes} minutes.\n`);
     child.kill('SIGKILL');
-  }, minutes * 60_000);
+  }, step.minutes * 60_000);
   const [code] = await once(child, 'close');
   clearTimeout(limit);
-  if (sink !== undefined) await new Promise((resolve) => sink.end(resolve));
-  return { code: code ?? 1, output };
+  running.delete(child);
+  if (file !== undefined) await new Promise((resolve) => file.end(resolve));
+  return code ?? 1;
 }
 
-function summaryOf(name) {
-  return join(FOLDER, `${name.replaceAll(/\W+/g, '-')}.json`);
+function stop() {
+  for (const child of running) child.kill('SIGTERM');
+}
+
+function markOf({ name }) {
+  return `${RUN}-${name.replaceAll(/\W+/g, '-')}`;
+}
+
+function fileOf({ name }, ending) {
+  return join(FOLDER, `${name.replaceAll(/\W+/g, '-')}.${ending}`);
 }
 
 /** A run of tests that failed without a failed test, or counted none, is a failure of its own. */
-function countsOf({ name, countsTests }, code) {
-  if (!countsTests) return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
-  const file = summaryOf(name);
+function countsOf(step, code) {
+  if (!step.countsTests) return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 };
+  const file = fileOf(step, 'json');
   const { passed, failed } = existsSync(file)
     ? JSON.parse(readFileSync(file, 'utf8'))
     : { passed: 0, failed: 0 };
@@ -131,16 +148,14 @@ function countsOf({ name, countsTests }, code) {
   return { passed, failed: isUntold ? 1 : failed };
 }
 
-async function leftoversOf(names) {
-  if (process.platform !== 'linux') return { name: `no process left behind by ${names}`, passed: 0, failed: 0 };
-  const left = await endLeftovers(MARK);
+/** Only Linux tells which processes a step left behind. */
+async function leftoversOf(step) {
+  if (process.platform !== 'linux') return [];
+  const left = await endLeftovers(markOf(step));
   for (const line of left) process.stdout.write(`left behind: ${line}\n`);
-  return {
-    name: `no process left behind by ${names}`,
-    seconds: 0,
-    passed: left.length === 0 ? 1 : 0,
-    failed: left.length === 0 ? 0 : 1,
-  };
+  const isClean = left.length === 0;
+  const name = `no process left behind by ${step.name}`;
+  return [{ name, passed: isClean ? 1 : 0, failed: isClean ? 0 : 1 }];
 }
 
 function report(results, startedAt) {

@@ -6,7 +6,6 @@
  *     npm run test:busy -- --runs 1     one run
  */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { runInstead, runScript, ScriptError } from './run.mjs';
 
@@ -24,7 +23,6 @@ await runScript(async () => {
     for (let run = 1; run <= runs; run += 1) results.push(await testOnce(run, runs));
   } finally {
     for (const child of busy) child.kill('SIGKILL');
-    await Promise.all(busy.map((child) => child.exitCode ?? child.signalCode ?? once(child, 'exit')));
   }
   const failed = results.filter(({ code }) => code !== 0);
   process.stdout.write(`\nnpm test with ${busy.length} busy cores:\n`);

@@ -9,9 +9,6 @@
  * gives a reason here, and `test/repository/lanes.test.ts` checks that nothing which users touch is without a test in the quick lane.
  */
 
-
-
-
 export interface OnlyLong {
   /** Why it does not run in `npm test`. */
   readonly because: string;
@@ -52,10 +49,6 @@ export const ONLY_LONG: Readonly<Record<string, OnlyLong>> = {
   'src/server/node/region-node.process.test.ts': {
     because: `${SECOND_SCENE}: regions without the processes around them`,
     instead: 'test/client/failover.process.test.ts',
-  },
-  'src/server/testing/examples.process.test.ts': {
-    because: 'the examples in examples/ are test suites of their own, with clusters of their own',
-    instead: 'src/server/testing/index.test.ts',
   },
   'test/bench/agents.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
   'test/bench/caspaxos.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
@@ -116,6 +109,7 @@ export const TOUCHED: Readonly<Record<string, string>> = {
   'the command line and its help': 'test/cli/cli.process.test.ts',
   "the README's commands and programs, in a fresh clone": 'test/readme/readme.process.test.ts',
   "the README's CASPaxos example": 'test/cli/readme.process.test.ts',
+  'clusters in test suites of their own': 'src/server/testing/examples.process.test.ts',
   'the acceptor service': 'test/process/service.process.test.ts',
   'the DNS server': 'src/cli/dns.process.test.ts',
   'acceptors in LMDB': 'src/caspaxos/stores/lmdb.process.test.ts',

@@ -8,7 +8,10 @@ import { DnsServer } from './dns-server.ts';
 
 function account(name: string, nodes: number): [string, AccountRecord] {
   const addresses = Array.from({ length: nodes }, (_, index) => `127.0.0.1:${4000 + index}`);
-  return [name, { account: name, serial: 5, consistency: 'Session', regions: [{ region: 'west', addresses }] }];
+  return [
+    name,
+    { account: name, serial: 5, consistency: 'Session', regions: [{ region: 'west', addresses }] },
+  ];
 }
 
 it('dig understands every answer', async (context) => {
@@ -33,4 +36,3 @@ it('dig understands every answer', async (context) => {
   // That .local belongs to multicast DNS is for resolvers that are not told whom to ask.
   expect(whole).not.toMatch(/WARNING: (?!\.local)|malformed/i);
 });
-
