@@ -15,26 +15,23 @@ interface ErrorKind {
 export const CLIENT_ERRORS = {
   BAD_REQUEST: { message: 'The request is not valid.', retryable: false },
   NOT_FOUND: { message: 'There is no item with this id and partition key.', retryable: false },
-  CONFLICT: { message: 'There is an item with this id and partition key already.', retryable: false },
+  CONFLICT: { message: 'An item with this id and partition key already exists.', retryable: false },
   PRECONDITION_FAILED: {
     message: 'The item is not at the version that the request names.',
     retryable: false,
   },
   TOO_LARGE: { message: 'The item or the batch is larger than is allowed.', retryable: false },
   REJECTED: { message: 'The write was rejected.', retryable: false },
-  THROTTLED: { message: 'The partition had too much to do until the deadline.', retryable: true },
-  DEADLINE: { message: 'The operation did not end before its deadline.', retryable: true },
+  THROTTLED: { message: 'The partition was overloaded until the deadline.', retryable: true },
+  DEADLINE: { message: 'The operation did not finish before its deadline.', retryable: true },
   OUTCOME_UNKNOWN: {
     message: 'The answer was lost, and without an operation id the write cannot be repeated safely.',
     retryable: false,
   },
-  ATTEMPTS_EXHAUSTED: { message: 'The operation was attempted as often as is allowed.', retryable: true },
-  ABORTED: { message: 'The caller gave the operation up.', retryable: false },
+  ATTEMPTS_EXHAUSTED: { message: 'The operation reached the limit of attempts.', retryable: true },
+  ABORTED: { message: 'The caller aborted the operation.', retryable: false },
   UNREACHABLE: { message: 'No region could be reached before the deadline.', retryable: true },
-  NOT_WRITER_HERE: {
-    message: 'The region that the write was asked for in does not take writes now.',
-    retryable: true,
-  },
+  NOT_WRITER_HERE: { message: 'The requested region does not accept writes now.', retryable: true },
   NOT_AUTHENTICATED: { message: 'No region accepts the token or the certificate.', retryable: false },
   INCOMPATIBLE: {
     message: 'No region speaks this version of the protocol for this cluster.',
@@ -48,15 +45,21 @@ export const CLIENT_ERRORS = {
     message: 'The account has a weaker consistency level than the request asks for.',
     retryable: false,
   },
-  SESSION_UNDONE: { message: 'What the session saw was undone by a failover.', retryable: false },
-  FEED_UNDONE: { message: 'What the feed was read up to was undone by a failover.', retryable: false },
-  FEED_TRIMMED: {
-    message: 'The log does not reach back to where the feed was read up to.',
+  SESSION_UNDONE: { message: 'A failover undid what the session had seen.', retryable: false },
+  FEED_UNDONE: {
+    message: 'A failover undid changes that were already read from the feed.',
     retryable: false,
   },
-  TOKEN_INVALID: { message: 'The session token or continuation is damaged or not ours.', retryable: false },
+  FEED_TRIMMED: {
+    message: 'The log no longer reaches back to the position that the feed was read up to.',
+    retryable: false,
+  },
+  TOKEN_INVALID: {
+    message: 'The session token or continuation is damaged, or was not made by Baton.',
+    retryable: false,
+  },
   TOKEN_NEWER: {
-    message: 'The session token or continuation was made by a newer version.',
+    message: 'The session token or continuation was made by a newer version of Baton.',
     retryable: false,
   },
 } as const satisfies Record<string, ErrorKind>;

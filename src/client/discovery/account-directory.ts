@@ -294,7 +294,10 @@ class DnsSource {
     const { cacheDirectory = defaultCacheDirectory(), servers = [] } = options;
     this.name = options.name.toLowerCase().replace(/\.$/, '');
     if (!NAME.test(this.name))
-      throw new DiscoveryError('ACCOUNT_NAME_INVALID', `"${options.name.slice(0, 300)}" is no DNS name.`);
+      throw new DiscoveryError(
+        'ACCOUNT_NAME_INVALID',
+        `"${options.name.slice(0, 300)}" is not a valid DNS name.`,
+      );
     this.account = this.name.split('.')[0]!;
     this.refreshMs = options.refreshMs ?? DEFAULT_REFRESH_MS;
     this.trustMs = options.trustMs ?? DEFAULT_TRUST_MS;

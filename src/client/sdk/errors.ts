@@ -16,7 +16,7 @@ import { type Diagnostics, describeDiagnostics } from './diagnostics.ts';
 const SDK_ERRORS = {
   CLIENT_CLOSED: { message: 'The client has been closed.', retryable: false },
   CONTAINER_UNKNOWN: { message: 'The account has no container of this name.', retryable: false },
-  OPTIONS_INVALID: { message: 'The options of the client cannot be used.', retryable: false },
+  OPTIONS_INVALID: { message: 'The client options are not valid.', retryable: false },
 } as const;
 
 export type BatonErrorCode = ClientErrorCode | DiscoveryErrorCode | keyof typeof SDK_ERRORS;
