@@ -1,15 +1,14 @@
 /**
- * How many partition-sets one process keeps alive: agents in the `paper` profile against acceptor services on this machine,
- * three and then seven, each with a disk of its own. One region's agents run here, as in one node; the other regions are
- * not there, so every partition-set is a write region that renews its lease every 30 s. The driver does nothing: what is
- * measured is the agent, its share of the cluster's client, and what both keep in memory.
- *
- *   npm run bench:agents [-- --partition-sets 1000,10000 --acceptors 3,7 --settle 60 --seconds 60 --json]
+ * `npm run bench:agents`: how many partition-sets one process keeps alive. One region's agents run here, as in one node; the
+ * other regions are absent, so this region writes every partition-set and renews its lease every 30 s. The driver does
+ * nothing: what is measured is the agent, its share of the cluster's client, and what both keep in memory.
  */
 import { AgentHost, configurationFor, type Driver, openAgentCluster } from 'baton/failover';
-import { parseArgs } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startAcceptor, stopAll, temporaryDirectory } from './support/processes.ts';
+import { startAcceptors } from './support/acceptors.ts';
+import { runBenchmark } from './support/benchmark.ts';
+import { amount, counts, type Values } from './support/flags.ts';
+import { Servers } from './support/servers.ts';
 
 interface Row {
   readonly partitionSets: number;
@@ -23,46 +22,47 @@ interface Row {
 
 const INTERVAL_MS = 30_000;
 
-const { values } = parseArgs({
-  options: {
-    'partition-sets': { type: 'string', default: '1000,10000,30000,100000' },
-    acceptors: { type: 'string', default: '3,7' },
-    seconds: { type: 'string', default: '60' },
-    settle: { type: 'string', default: '60' },
-    json: { type: 'boolean', default: false },
+const FLAGS = {
+  partitionSets: counts('partition-sets in the process', [1000, 10_000, 30_000, 100_000]),
+  acceptors: counts('acceptor services', [3, 7]),
+  settle: amount('seconds from the start to the measurement; first updates are spread over 30 s', 60),
+  seconds: amount('seconds of each measurement', 60),
+};
+
+await runBenchmark(
+  {
+    name: 'agents',
+    about:
+      'Processor time, memory and acceptor requests of the agents of one process in the `paper` profile, for each number of ' +
+      'partition-sets and acceptors. The acceptors are processes on this machine. Every combination takes --settle and ' +
+      '--seconds: with the defaults all of them take 16 minutes.',
+    flags: FLAGS,
+    example: '--partition-sets 1000 --acceptors 3 --settle 40 --seconds 20',
   },
-});
-
-const rows: Row[] = [];
-try {
-  if (!values.json) process.stdout.write(heading());
-  for (const acceptors of numbers(values.acceptors)) {
-    const urls = await startAcceptors(acceptors);
-    for (const partitionSets of numbers(values['partition-sets'])) {
-      const row = await measure(urls, partitionSets, Number(values.seconds));
-      rows.push(row);
-      if (!values.json) process.stdout.write(line(row));
+  async (flags, bench) => {
+    const rows: Row[] = [];
+    for (const acceptors of flags.acceptors) {
+      const servers = new Servers('acceptors');
+      try {
+        const urls = await startAcceptors(servers, acceptors);
+        for (const partitionSets of flags.partitionSets) {
+          bench.progress(`${partitionSets} partition-sets, ${acceptors} acceptors`);
+          rows.push(await measure(urls, partitionSets, flags));
+        }
+      } finally {
+        await servers.stop();
+      }
     }
-  }
-} finally {
-  await stopAll();
-}
-if (values.json) process.stdout.write(`${JSON.stringify({ rows })}\n`);
+    return { json: { rows }, text: heading() + rows.map(line).join('') };
+  },
+);
 
-function numbers(list: string): readonly number[] {
-  return list.split(',').map(Number);
-}
-
-async function startAcceptors(count: number): Promise<readonly string[]> {
-  const urls: string[] = [];
-  for (let index = 0; index < count; index += 1) {
-    urls.push((await startAcceptor(temporaryDirectory('acceptor'))).url);
-  }
-  return urls;
-}
-
-/** First beats are spread over an interval, so it takes two to settle; then as long as was asked. */
-async function measure(acceptors: readonly string[], partitionSets: number, seconds: number): Promise<Row> {
+/** First updates are spread over an interval, so it takes two to settle; then as long as was asked. */
+async function measure(
+  acceptors: readonly string[],
+  partitionSets: number,
+  { settle, seconds }: Values<typeof FLAGS>,
+): Promise<Row> {
   const cluster = await openAgentCluster({ acceptors, proposer: 'bench' }, { intervalMs: INTERVAL_MS });
   const host = new AgentHost({ region: 'west', cluster });
   const drivers = Array.from({ length: partitionSets }, () => idleDriver());
@@ -75,7 +75,7 @@ async function measure(acceptors: readonly string[], partitionSets: number, seco
   for (const [index, driver] of drivers.entries()) {
     await host.add({ partitionSet: `${prefix}-${index}`, driver, configuration });
   }
-  await sleep(Number(values.settle) * 1000);
+  await sleep(settle * 1000);
   const bytes = (heapBytes() - before) / partitionSets;
   const counted = { ...host.counters, requests: cluster.counters.requests };
   const cpu = process.cpuUsage();

@@ -1,115 +1,20 @@
 /**
- * `npm run bench:caspaxos`: this library beside gryadka, in one run on one machine. Three Redis servers that sync every
- * write, three acceptor services that sync every batch, each a process of its own; one client process that drives first
- * the one, then the other, several times over, so that a noisy moment hits both. Compare the ratios, not the figures.
+ * `npm run bench:caspaxos`: this library beside gryadka, in one run on one machine. One client process drives first the one,
+ * then the other, several times over, so that a noisy moment hits both.
  */
-import { parseArgs } from 'node:util';
-import { BatonCluster } from './support/baton.ts';
+import { BatonCluster, operationOn } from './support/baton.ts';
+import { type Bench, runBenchmark } from './support/benchmark.ts';
+import type { Contender } from './support/contender.ts';
+import { amount, count, type Values } from './support/flags.ts';
 import { GryadkaCluster } from './support/gryadka.ts';
 import { measure, median, type Measurement } from './support/measure.ts';
-import { stopAll } from './support/processes.ts';
-import { findProgram } from '../test/support/programs.ts';
-import { measureRoles } from './support/roles.ts';
+import { lackOf } from './support/programs.ts';
+import { measureRoles, type RoleSpeed } from './support/roles.ts';
 
 interface Row extends Measurement {
-  readonly system: 'baton' | 'gryadka';
+  readonly system: Contender['name'];
   readonly rounds: 1 | 2;
   readonly inFlight: number;
-}
-
-const { values: flags } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '3' },
-    repeat: { type: 'string', default: '3' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
-});
-
-const IN_FLIGHT = [1, 8, 64] as const;
-const CONTENDERS = 8;
-const WARM_UP_CALLERS = 64;
-const seconds = Number(flags.seconds);
-const repeat = Number(flags.repeat);
-
-function say(text: string): void {
-  if (!flags.json) process.stdout.write(`${text}\n`);
-}
-
-async function run(baton: BatonCluster, gryadka: GryadkaCluster): Promise<void> {
-  const rows: Row[] = [];
-  say('Warming up both ...');
-  await warmUp(baton, gryadka);
-  for (const rounds of [1, 2] as const) {
-    for (const inFlight of IN_FLIGHT) {
-      const pair = await comparePair(baton, gryadka, rounds, inFlight);
-      rows.push(...pair);
-      say(table(pair));
-    }
-  }
-  const contention = await compareContention(baton, gryadka);
-  say(`\n${CONTENDERS} proposers on one register:`);
-  for (const row of contention) say(table([row]));
-  const cost = await measureCost(baton);
-  const roles = measureRoles(Math.min(seconds, 3));
-  say(`\nCost of a change with 64 registers in flight: ${describeCost(cost)}`);
-  say(
-    `Roles alone, one process: ${roles.stepsPerSecond.toLocaleString('en')} steps/s (${roles.changesPerSecond.toLocaleString('en')} changes/s)`,
-  );
-  say(`\nRatio baton : gryadka in changes per second\n${ratios(rows)}`);
-  if (flags.json) process.stdout.write(`${JSON.stringify({ rows, contention, cost, roles })}\n`);
-}
-
-/** A process that has just started runs its JavaScript unoptimised; what is measured is one that has been up for a while. */
-async function warmUp(baton: BatonCluster, gryadka: GryadkaCluster): Promise<void> {
-  for (const rounds of [1, 2] as const) {
-    const peer = gryadka.proposer(1, rounds);
-    await measure(WARM_UP_CALLERS, seconds, (caller) => peer(`warm-${caller}`));
-    gryadka.closeClients();
-    const ours = await baton.proposer(1, rounds);
-    await measure(WARM_UP_CALLERS, seconds, (caller) => ours.operate(`warm-${caller}`));
-    await baton.closeClients();
-  }
-}
-
-/** The two systems in turn, `repeat` times; the median of each figure. */
-async function comparePair(
-  baton: BatonCluster,
-  gryadka: GryadkaCluster,
-  rounds: 1 | 2,
-  inFlight: number,
-): Promise<Row[]> {
-  const measured: Record<Row['system'], Measurement[]> = { gryadka: [], baton: [] };
-  for (let round = 0; round < repeat; round += 1) {
-    const register = (caller: number): string => `r${rounds}-${inFlight}-${round}-${caller}`;
-    const peer = gryadka.proposer(1, rounds);
-    measured.gryadka.push(await measure(inFlight, seconds, (caller) => peer(register(caller))));
-    gryadka.closeClients();
-    const ours = await baton.proposer(1, rounds);
-    measured.baton.push(await measure(inFlight, seconds, (caller) => ours.operate(register(caller))));
-    await baton.closeClients();
-  }
-  return [
-    { system: 'gryadka', rounds, inFlight, ...middle(measured.gryadka) },
-    { system: 'baton', rounds, inFlight, ...middle(measured.baton) },
-  ];
-}
-
-async function compareContention(
-  baton: BatonCluster,
-  gryadka: GryadkaCluster,
-): Promise<(Row & { proposers: number })[]> {
-  const peers = Array.from({ length: CONTENDERS }, (_, id) => gryadka.proposer(id + 1, 1));
-  const theirs = await measure(CONTENDERS, seconds, (caller) => peers[caller]!('contended'));
-  gryadka.closeClients();
-  const ours = await Promise.all(Array.from({ length: CONTENDERS }, (_, id) => baton.proposer(id + 1, 1)));
-  const mine = await measure(CONTENDERS, seconds, (caller) => ours[caller]!.operate('contended'));
-  await baton.closeClients();
-  const common = { rounds: 1, inFlight: CONTENDERS, proposers: CONTENDERS } as const;
-  return [
-    { system: 'gryadka', ...common, ...theirs },
-    { system: 'baton', ...common, ...mine },
-  ];
 }
 
 interface Cost {
@@ -119,14 +24,125 @@ interface Cost {
   readonly syncsPerChange: number;
 }
 
-async function measureCost(baton: BatonCluster): Promise<Cost[]> {
+interface Measured {
+  readonly rows: readonly Row[];
+  readonly contention: readonly (Row & { readonly proposers: number })[];
+  readonly cost: readonly Cost[];
+  readonly roles: RoleSpeed;
+}
+
+const IN_FLIGHT = [1, 8, 64] as const;
+const CONTENDERS = 8;
+const WARM_UP_CALLERS = 64;
+const REDIS = 'redis-server';
+
+const FLAGS = {
+  seconds: amount('seconds of each measurement', 3),
+  repeat: count('measurements of each kind; the median is shown', 3),
+};
+
+type Pace = Values<typeof FLAGS>;
+
+await runBenchmark(
+  {
+    name: 'caspaxos',
+    about:
+      'Changes per second and latency of the CASPaxos library over three acceptor services, beside gryadka 1.61.8 over three ' +
+      'Redis servers. Every server is a process of its own and syncs each write or batch to disk; one client process drives ' +
+      'both. Compare the ratios: servers, client and disk share one machine.',
+    flags: FLAGS,
+    example: '--seconds 1 --repeat 1',
+    programs: [REDIS],
+  },
+  async (pace, bench) => {
+    const baton = new BatonCluster();
+    const contenders: Contender[] = [baton];
+    if (bench.canRun('gryadka', lackOf([REDIS]))) contenders.unshift(new GryadkaCluster());
+    try {
+      for (const contender of contenders) await contender.start();
+      const measured = await measureAll(baton, contenders, pace, bench);
+      return { json: measured, text: report(measured) };
+    } finally {
+      for (const contender of contenders) await contender.stop();
+    }
+  },
+);
+
+async function measureAll(
+  baton: BatonCluster,
+  contenders: readonly Contender[],
+  pace: Pace,
+  bench: Bench,
+): Promise<Measured> {
+  const rows: Row[] = [];
+  bench.progress('warming up');
+  await warmUp(contenders, pace);
+  for (const rounds of [1, 2] as const) {
+    for (const inFlight of IN_FLIGHT) {
+      bench.progress(`${rounds} round trip(s), ${inFlight} in flight`);
+      rows.push(...(await compare(contenders, rounds, inFlight, pace)));
+    }
+  }
+  bench.progress(`${CONTENDERS} proposers on one register`);
+  const contention: Measured['contention'][number][] = [];
+  for (const contender of contenders) contention.push(await contend(contender, pace));
+  bench.progress('cost of a change, and the roles alone');
+  return {
+    rows,
+    contention,
+    cost: await measureCost(baton, pace),
+    roles: measureRoles(Math.min(pace.seconds, 3)),
+  };
+}
+
+/** A process that has just started runs its JavaScript unoptimised; what is measured is one that has been up for a while. */
+async function warmUp(contenders: readonly Contender[], { seconds }: Pace): Promise<void> {
+  for (const rounds of [1, 2] as const) {
+    for (const contender of contenders) {
+      const operate = await contender.proposer(1, rounds);
+      await measure(WARM_UP_CALLERS, seconds, (caller) => operate(`warm-${caller}`));
+      await contender.closeClients();
+    }
+  }
+}
+
+/** The systems in turn, `repeat` times; the median of each figure. */
+async function compare(
+  contenders: readonly Contender[],
+  rounds: 1 | 2,
+  inFlight: number,
+  { seconds, repeat }: Pace,
+): Promise<Row[]> {
+  const measured = contenders.map((): Measurement[] => []);
+  for (let round = 0; round < repeat; round += 1) {
+    for (const [at, contender] of contenders.entries()) {
+      const operate = await contender.proposer(1, rounds);
+      const register = (caller: number): string => `r${rounds}-${inFlight}-${round}-${caller}`;
+      measured[at]!.push(await measure(inFlight, seconds, (caller) => operate(register(caller))));
+      await contender.closeClients();
+    }
+  }
+  return contenders.map(({ name }, at) => ({ system: name, rounds, inFlight, ...middle(measured[at]!) }));
+}
+
+async function contend(contender: Contender, { seconds }: Pace): Promise<Measured['contention'][number]> {
+  const proposers = await Promise.all(
+    Array.from({ length: CONTENDERS }, (_, id) => contender.proposer(id + 1, 1)),
+  );
+  const measured = await measure(CONTENDERS, seconds, (caller) => proposers[caller]!('contended'));
+  await contender.closeClients();
+  return { system: contender.name, rounds: 1, inFlight: CONTENDERS, proposers: CONTENDERS, ...measured };
+}
+
+async function measureCost(baton: BatonCluster, { seconds }: Pace): Promise<Cost[]> {
   const costs: Cost[] = [];
   for (const rounds of [1, 2] as const) {
-    const { cluster, operate } = await baton.proposer(1, rounds);
+    const cluster = await baton.open(1, rounds);
+    const operate = operationOn(cluster);
     const before = await baton.syncs();
     await measure(64, Math.min(seconds, 2), (caller) => operate(`cost${rounds}-${caller}`));
     const { committed, messages, requests } = cluster.counters;
-    const per = (count: number): number => Math.round((count / committed) * 1000) / 1000;
+    const per = (total: number): number => Math.round((total / committed) * 1000) / 1000;
     const syncs = (await baton.syncs()) - before;
     costs.push({
       rounds,
@@ -144,59 +160,40 @@ function middle(measured: readonly Measurement[]): Measurement {
   return { changesPerSecond: of('changesPerSecond'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') };
 }
 
-function table(rows: readonly Row[]): string {
-  return rows
-    .map(({ system, rounds, inFlight, changesPerSecond, p50Ms, p99Ms }) => {
-      const rate = changesPerSecond.toLocaleString('en').padStart(9);
-      return `${system.padEnd(8)} ${rounds} round trip${rounds === 1 ? ' ' : 's'}  ${`${inFlight}`.padStart(3)} in flight  ${rate}/s  p50 ${p50Ms.toFixed(2)} ms  p99 ${p99Ms.toFixed(2)} ms`;
-    })
-    .join('\n');
+function report({ rows, contention, cost, roles }: Measured): string {
+  const compared = ratios(rows);
+  return [
+    ...rows.map(lineOf),
+    '',
+    `${CONTENDERS} proposers on one register:`,
+    ...contention.map(lineOf),
+    '',
+    'Cost of a change with 64 registers in flight:',
+    ...cost.map(
+      ({ rounds, messagesPerChange, requestsPerChange, syncsPerChange }) =>
+        `  ${rounds} round trip(s): ${messagesPerChange} messages in ${requestsPerChange} requests, ${syncsPerChange} syncs on 3 disks`,
+    ),
+    `Roles alone, one process: ${whole(roles.stepsPerSecond)} steps/s (${whole(roles.changesPerSecond)} changes/s)`,
+    ...(compared.length === 0 ? [] : ['', 'Ratio baton : gryadka in changes per second', ...compared]),
+    '',
+  ].join('\n');
 }
 
-function describeCost(costs: readonly Cost[]): string {
-  return costs
-    .map(
-      (cost) =>
-        `\n  ${cost.rounds} round trip(s): ${cost.messagesPerChange} messages in ${cost.requestsPerChange} requests, ${cost.syncsPerChange} syncs on 3 disks`,
-    )
-    .join('');
+function lineOf({ system, rounds, inFlight, changesPerSecond, p50Ms, p99Ms }: Row): string {
+  const rate = whole(changesPerSecond).padStart(9);
+  return `${system.padEnd(8)} ${rounds} round trip${rounds === 1 ? ' ' : 's'}  ${`${inFlight}`.padStart(3)} in flight  ${rate}/s  p50 ${p50Ms.toFixed(2)} ms  p99 ${p99Ms.toFixed(2)} ms`;
 }
 
-function ratios(rows: readonly Row[]): string {
-  return rows
-    .filter(({ system }) => system === 'baton')
-    .map((ours) => {
-      const theirs = rows.find(
-        (row) => row.system === 'gryadka' && row.rounds === ours.rounds && row.inFlight === ours.inFlight,
-      )!;
-      const ratio = (ours.changesPerSecond / theirs.changesPerSecond).toFixed(2);
-      return `  ${ours.rounds} round trip(s), ${`${ours.inFlight}`.padStart(2)} in flight: ${ratio}`;
-    })
-    .join('\n');
+function ratios(rows: readonly Row[]): readonly string[] {
+  const of = (system: Contender['name']): readonly Row[] => rows.filter((row) => row.system === system);
+  const theirs = of('gryadka');
+  if (theirs.length === 0) return [];
+  return of('baton').map(({ rounds, inFlight, changesPerSecond }, at) => {
+    const ratio = (changesPerSecond / theirs[at]!.changesPerSecond).toFixed(2);
+    return `  ${rounds} round trip(s), ${`${inFlight}`.padStart(2)} in flight: ${ratio}`;
+  });
 }
 
-async function main(): Promise<void> {
-  if (flags.help) {
-    process.stdout.write('npm run bench:caspaxos [-- --seconds N] [--repeat N] [--json]\n');
-    return;
-  }
-  const redis = findProgram('redis-server');
-  if (redis.path === undefined) {
-    process.stderr.write(`The peer needs redis-server: ${redis.why}. ${redis.how}\n`);
-    process.exitCode = 1;
-    return;
-  }
-  const baton = new BatonCluster();
-  const gryadka = new GryadkaCluster();
-  try {
-    await gryadka.start(redis.path, redis.env);
-    await baton.start();
-    await run(baton, gryadka);
-  } finally {
-    await baton.closeClients();
-    gryadka.closeClients();
-    await stopAll();
-  }
+function whole(value: number): string {
+  return value.toLocaleString('en');
 }
-
-await main();

@@ -1,20 +1,16 @@
 /**
- * `npm run bench:engine`: durable replicated writes of 1 kB documents, and point reads of the newest, in systems that keep
- * their replicas in step: one after the other in one run, on loopback, all on the same disk, the client in a process of its
- * own. Each system starts empty, is filled with every key (so every measured write replaces a document), and is measured at
- * each number of operations in flight. Compare the ratios: the servers, the client and the disk share one machine.
- *
- * Then a region that was away copies what it missed; and with `--memory` a million writes show whether memory grows.
- *
- *   npm run bench:engine [-- --systems baton,etcd,postgres --in-flight 1,64,1024 --seconds 5 --keys 100000 --repeat 1
- *     --catch-up 25000,50000,100000 --memory 1000000 --json]
+ * `npm run bench:engine`: durable replicated writes and reads in systems that keep their replicas in step, one system after
+ * the other in one run. Each system starts empty, is filled with every key (so every measured write replaces a document), and
+ * is measured at each number of operations in flight. Then a region that was away copies what it missed; and with `--memory`
+ * a million writes show whether memory grows.
  */
-import { parseArgs } from 'node:util';
-import { median } from './support/measure.ts';
 import { type CatchUp, measureCatchUp, measureMemory, type Memory } from './engine/catch-up.ts';
 import { runClient } from './engine/client.ts';
-import type { System, Use } from './engine/system.ts';
+import type { SystemKind, Use } from './engine/system.ts';
 import { SYSTEMS } from './engine/systems.ts';
+import { type Bench, runBenchmark } from './support/benchmark.ts';
+import { amount, count, counts, someOf, toggle, type Values } from './support/flags.ts';
+import { median } from './support/measure.ts';
 
 interface Row {
   readonly system: string;
@@ -32,81 +28,82 @@ interface Row {
 const LOADERS = 256;
 const MEMORY_STEPS = 10;
 
-const { values: flags } = parseArgs({
-  options: {
-    systems: { type: 'string', default: 'baton,etcd,postgres' },
-    'in-flight': { type: 'string', default: '1,64,1024' },
-    seconds: { type: 'string', default: '5' },
-    keys: { type: 'string', default: '100000' },
-    repeat: { type: 'string', default: '1' },
-    'catch-up': { type: 'string', default: '25000,50000,100000' },
-    memory: { type: 'string', default: '' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+const FLAGS = {
+  systems: someOf(Object.keys(SYSTEMS), 'systems to measure', ['baton', 'etcd', 'postgres']),
+  inFlight: counts('operations in flight', [1, 64, 1024]),
+  seconds: amount('seconds of each measurement', 5),
+  keys: count('documents that each system holds', 100_000),
+  repeat: count('rounds over all systems; the median is shown', 1),
+  catchUp: counts('writes that a region of Baton misses before it copies them', [25_000, 50_000, 100_000]),
+  noCatchUp: toggle('skip the measurement of --catch-up'),
+  memory: count('also make so many writes to Baton and show its memory at every tenth of them', undefined),
+};
+
+type Load = Values<typeof FLAGS>;
+
+await runBenchmark(
+  {
+    name: 'engine',
+    about:
+      'Writes and reads a second of 1 kB documents, and their latency, in three regions of Baton at Strong, three members of ' +
+      'etcd, and PostgreSQL with a synchronous standby. An acknowledged write is durable on its replicas; a read returns the ' +
+      'newest version. Everything is on this machine and its disk; the client is a process of its own. Then: the time in ' +
+      'which a region of Baton copies the writes that it missed. ' +
+      'Compare the ratios: servers, client and disk share one machine.',
+    flags: FLAGS,
+    example: '--systems baton,etcd --in-flight 64 --seconds 2 --keys 10000 --no-catch-up',
+    programs: ['etcd', 'postgres'],
   },
-});
+  async (load, bench) => {
+    const rows = await measureSystems(load, bench);
+    let catchUp: readonly CatchUp[] = [];
+    if (!load.noCatchUp)
+      await bench.attempt('catch-up', async () => {
+        catchUp = await measureCatchUp(load.catchUp, bench.progress);
+      });
+    let memory: readonly Memory[] = [];
+    const writes = load.memory;
+    if (writes !== undefined)
+      await bench.attempt('memory', async () => {
+        memory = await measureMemory(writes, MEMORY_STEPS, bench.progress);
+      });
+    return {
+      json: { rows, catchUp, memory },
+      text: [table(rows), ...catchUpTable(catchUp), ...memoryTable(memory)].join('\n'),
+    };
+  },
+);
 
-class UsageError extends Error {}
-
-function count(
-  name: 'in-flight' | 'seconds' | 'keys' | 'repeat' | 'catch-up' | 'memory',
-  text: string,
-): number {
-  const value = Number(text);
-  const whole = name === 'seconds' || Number.isInteger(value);
-  if (!(value > 0) || !whole) throw new UsageError(`--${name} takes positive numbers, not "${text}".`);
-  return value;
-}
-
-function progress(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
-
-async function main(): Promise<void> {
-  const inFlights = flags['in-flight'].split(',').map((text) => count('in-flight', text));
-  const repeat = count('repeat', flags.repeat);
-  const names = flags.systems.split(',').filter((name) => name !== '');
-  const missed = flags['catch-up']
-    .split(',')
-    .filter((text) => text !== '')
-    .map((text) => count('catch-up', text));
-  const soak = flags.memory === '' ? 0 : count('memory', flags.memory);
-  for (const name of names) {
-    if (SYSTEMS[name] === undefined)
-      throw new UsageError(`There is no system "${name}"; known: ${Object.keys(SYSTEMS).join(', ')}.`);
-  }
-  count('seconds', flags.seconds);
-  count('keys', flags.keys);
-  const skipped = names.flatMap((system) => {
-    const why = SYSTEMS[system]!.lacks();
-    return why === undefined ? [] : [{ system, why }];
-  });
-  for (const { system, why } of skipped) progress(`${system} is skipped: ${why}`);
-  const able = names.filter((name) => skipped.every(({ system }) => system !== name));
+/** The median of all rounds; a system that fails in one of them is left out. */
+async function measureSystems(load: Load, bench: Bench): Promise<readonly Row[]> {
+  let names = load.systems.filter((name) => bench.canRun(name, SYSTEMS[name]!.lacks()));
   const rows: Row[] = [];
-  for (let round = 0; round < repeat; round += 1) {
-    for (const name of able) rows.push(...(await measureSystem(name, inFlights)));
+  for (let round = 0; round < load.repeat; round += 1) {
+    const done: string[] = [];
+    for (const name of names) {
+      const measure = async (): Promise<void> => {
+        rows.push(...(await measureSystem(name, SYSTEMS[name]!, load, bench)));
+      };
+      if (await bench.attempt(name, measure)) done.push(name);
+    }
+    names = done;
   }
-  const middle = able.flatMap((name) => inFlights.map((inFlight) => middleRow(rows, name, inFlight)));
-  const catchUp = missed.length === 0 ? [] : await measureCatchUp(missed, progress);
-  const memory = soak === 0 ? [] : await measureMemory(soak, MEMORY_STEPS, progress);
-  const text = flags.json
-    ? `${JSON.stringify({ rows: middle, catchUp, memory, skipped })}\n`
-    : [table(able, middle), ...catchUpTable(catchUp), ...memoryTable(memory)].join('\n');
-  process.stdout.write(text);
+  return names.flatMap((name) => load.inFlight.map((inFlight) => middleRow(rows, name, inFlight)));
 }
 
-async function measureSystem(name: string, inFlights: readonly number[]): Promise<Row[]> {
-  const system = SYSTEMS[name]!.create();
+async function measureSystem(name: string, kind: SystemKind, load: Load, bench: Bench): Promise<Row[]> {
+  const system = kind.create();
+  const client = (mode: Use['mode'], inFlight: number): ReturnType<typeof runClient> =>
+    runClient(system, { mode, inFlight, keys: load.keys, seconds: load.seconds });
   const rows: Row[] = [];
   try {
-    progress(`${name}: starting`);
+    bench.progress(`${name}: starting`);
     await system.start();
-    progress(`${name}: writing ${flags.keys} documents`);
-    await client(system, 'load', LOADERS);
-    for (const inFlight of inFlights) {
-      const writes = await client(system, 'write', inFlight);
-      const reads = await client(system, 'read', inFlight);
+    bench.progress(`${name}: writing ${load.keys} documents`);
+    await client('load', LOADERS);
+    for (const inFlight of load.inFlight) {
+      const writes = await client('write', inFlight);
+      const reads = await client('read', inFlight);
       rows.push({
         system: name,
         inFlight,
@@ -118,16 +115,12 @@ async function measureSystem(name: string, inFlights: readonly number[]): Promis
         readP99Ms: reads.p99Ms,
         clientCpu: writes.clientCpu,
       });
-      progress(`${name}: ${inFlight} in flight, ${writes.operationsPerSecond} writes/s`);
+      bench.progress(`${name}: ${inFlight} in flight, ${writes.operationsPerSecond} writes/s`);
     }
   } finally {
     await system.stop();
   }
   return rows;
-}
-
-function client(system: System, mode: Use['mode'], inFlight: number): ReturnType<typeof runClient> {
-  return runClient(system, { mode, inFlight, keys: Number(flags.keys), seconds: Number(flags.seconds) });
 }
 
 function middleRow(rows: readonly Row[], system: string, inFlight: number): Row {
@@ -147,8 +140,10 @@ function middleRow(rows: readonly Row[], system: string, inFlight: number): Row 
   };
 }
 
-function table(systems: readonly string[], rows: readonly Row[]): string {
-  const settings = systems.map((name) => `${name}: ${SYSTEMS[name]!.setting}`);
+function table(rows: readonly Row[]): string {
+  if (rows.length === 0) return '';
+  const systems = new Set(rows.map(({ system }) => system));
+  const settings = [...systems].map((name) => `${name}: ${SYSTEMS[name]!.setting}`);
   const heading =
     'system    in flight   writes/s    p50 ms    p99 ms    reads/s    p50 ms    p99 ms  client CPU';
   const lines = rows.map((row) =>
@@ -183,20 +178,4 @@ function memoryTable(rows: readonly Memory[]): readonly string[] {
       `${writes.toLocaleString('en').padStart(10)}${writer.toFixed(0).padStart(11)}${reader.toFixed(0).padStart(11)}`,
   );
   return [['    writes  writer MB  reader MB', ...lines, ''].join('\n')];
-}
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-
-if (flags.help) {
-  process.stdout.write(
-    'npm run bench:engine [-- --systems baton,etcd,postgres] [--in-flight 1,64,1024] [--seconds N] [--keys N] [--repeat N] ' +
-      '[--catch-up 25000,50000,100000] [--memory 1000000] [--json]\n',
-  );
-} else {
-  try {
-    await main();
-  } catch (error) {
-    progress((error as Error).message);
-    process.exitCode = error instanceof UsageError ? 2 : 1;
-  }
 }

@@ -1,12 +1,9 @@
 /**
- * How long writes stand still: three regions and five acceptors as processes on this machine, in the `fast` profile at
- * Strong, and a client that writes a document of one partition-set every 20 ms. A fault is done, and the longest time without an
- * acknowledgement is its gap; then it is healed, the cluster comes to rest, and every acknowledged document is read back.
- *
- *   npm run bench:failover [-- --faults kill,pause,switchover,stop,reader,acceptors] [--runs 10] [--partition-sets 16] [--json]
+ * `npm run bench:failover`: how long writes stand still. A client writes a document of one partition-set every 20 ms; a fault
+ * is done, and the longest time without an acknowledgement is its gap; then it is healed, the cluster comes to rest, and every
+ * acknowledged document is read back.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { BatonClient, type Container } from 'baton/client';
 import { epkOf } from 'baton/engine';
 import { partitionSetsOf } from 'baton/server';
@@ -15,6 +12,9 @@ import { type Fault, FAULTS } from './failover/faults.ts';
 import { directLatency, type Latency, latencyOf } from './failover/latency.ts';
 import { countLost } from './failover/lost.ts';
 import { SteadyWriter } from './failover/writer.ts';
+import { type Bench, runBenchmark } from './support/benchmark.ts';
+import { count, someOf } from './support/flags.ts';
+import { middleOf } from './support/measure.ts';
 
 interface Row {
   readonly fault: Fault['name'];
@@ -25,50 +25,67 @@ interface Row {
   readonly gapsMs: readonly number[];
 }
 
+/** What the client writes, and where. */
+interface Written {
+  readonly ground: Ground;
+  readonly container: Container;
+  readonly partitionSet: string;
+  readonly ids: () => string;
+}
+
+interface Steady {
+  readonly client: Latency;
+  readonly direct: Latency;
+}
+
 const BEFORE_MS = 1000;
 const AFTER_MS = 1500;
 
-const { values } = parseArgs({
-  options: {
-    faults: { type: 'string', default: FAULTS.map(({ name }) => name).join(',') },
-    runs: { type: 'string', default: '10' },
-    'partition-sets': { type: 'string', default: '16' },
-    json: { type: 'boolean', default: false },
-  },
-});
-const runs = Number(values.runs);
-const chosen = values.faults.split(',').map((name) => {
-  const fault = FAULTS.find((one) => one.name === name);
-  if (fault === undefined) throw new Error(`There is no fault ${name}.`);
-  return fault;
-});
+const FAULT_NAMES = FAULTS.map(({ name }) => name);
 
-let documents = 0;
-const rows: Row[] = [];
-progress('starting three regions and five acceptors');
-const ground = await Ground.start(Number(values['partition-sets']));
-try {
-  await ground.calm();
-  const client = await BatonClient.connect({
-    account: ground.cluster.config.account.name,
-    endpoints: ground.endpointsFrom(HOME),
-    cacheDirectory: false,
-  });
-  const container = client.container('items');
-  const { name: partitionSet, ids } = oneSet();
-  const latency = await steady(container, partitionSet, ids);
-  for (const fault of chosen) rows.push(await measure(fault, container, partitionSet, ids));
-  await client.close();
-  process.stdout.write(values.json ? `${JSON.stringify({ rows, latency })}\n` : report(rows, latency));
-} finally {
-  await ground.cluster.stop();
-}
+await runBenchmark(
+  {
+    name: 'failover',
+    about:
+      'How long writes stand still when something goes wrong: three regions and five acceptors as processes on this machine, ' +
+      'in the `fast` profile at Strong. A client writes every 20 ms; the longest time without an acknowledgement is the gap. ' +
+      'Afterwards every acknowledged write is read back.',
+    flags: {
+      faults: someOf(FAULT_NAMES, 'faults to measure'),
+      runs: count('times that each fault is done', 10),
+      partitionSets: count('partition-sets of the cluster', 16),
+    },
+    example: '--faults kill,switchover --runs 1',
+  },
+  async ({ faults, runs, partitionSets }, bench) => {
+    bench.progress('starting three regions and five acceptors');
+    const ground = await Ground.start(partitionSets);
+    try {
+      await ground.calm();
+      const client = await BatonClient.connect({
+        account: ground.cluster.config.account.name,
+        endpoints: ground.endpointsFrom(HOME),
+        cacheDirectory: false,
+      });
+      const written: Written = { ground, container: client.container('items'), ...oneSet(ground) };
+      bench.progress('measuring writes when nothing is wrong');
+      const latency = await steady(written);
+      const rows: Row[] = [];
+      for (const fault of FAULTS.filter(({ name }) => faults.includes(name)))
+        rows.push(await measure(fault, runs, written, bench));
+      await client.close();
+      return { json: { rows, latency }, text: report(rows, latency) };
+    } finally {
+      await ground.cluster.stop();
+    }
+  },
+);
 
 /** A partition-set, and ids that it owns. */
-function oneSet(): { name: string; ids: () => string } {
-  const sets = partitionSetsOf(ground.cluster.config);
-  const [first] = sets;
+function oneSet(ground: Ground): Pick<Written, 'partitionSet' | 'ids'> {
+  const [first] = partitionSetsOf(ground.cluster.config);
   if (first === undefined) throw new Error('There is no partition-set.');
+  let documents = 0;
   const ids = (): string => {
     for (;;) {
       documents += 1;
@@ -77,14 +94,14 @@ function oneSet(): { name: string; ids: () => string } {
       if (epk >= first.from && epk < first.to) return id;
     }
   };
-  return { name: first.name, ids };
+  return { partitionSet: first.name, ids };
 }
 
 async function measure(
   fault: Fault,
-  container: Container,
-  partitionSet: string,
-  ids: () => string,
+  runs: number,
+  { ground, container, partitionSet, ids }: Written,
+  { progress }: Bench,
 ): Promise<Row> {
   const gaps: number[] = [];
   let lostWrites = 0;
@@ -108,44 +125,29 @@ async function measure(
       `${fault.name} ${run} of ${runs}: ${gaps.at(-1)} ms, ${writer.acknowledged.size} writes, ${lost} lost`,
     );
   }
-  const sorted = gaps.toSorted((a, b) => a - b);
   return {
     fault: fault.name,
     runs,
-    medianMs: median(sorted),
-    worstMs: sorted.at(-1)!,
+    medianMs: middleOf(gaps),
+    worstMs: Math.max(...gaps),
     lostWrites,
     gapsMs: gaps,
   };
 }
 
 /** A write through the client, against one that is sent straight to the node that writes. */
-async function steady(
-  container: Container,
-  partitionSet: string,
-  ids: () => string,
-): Promise<{ client: Latency; direct: Latency }> {
-  progress('measuring writes when nothing is wrong');
+async function steady({ ground, container, partitionSet, ids }: Written): Promise<Steady> {
   const client = await latencyOf(() => container.create({ id: ids(), number: 0 }));
   const direct = await directLatency(ground, partitionSet, ids);
   return { client, direct };
 }
 
-function median(sorted: readonly number[]): number {
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : Math.round((sorted[middle - 1]! + sorted[middle]!) / 2);
-}
-
-function progress(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
-
-function report(all: readonly Row[], { client, direct }: { client: Latency; direct: Latency }): string {
-  const lines = all.map(({ fault, runs: count, medianMs, worstMs, lostWrites }) => {
+function report(rows: readonly Row[], { client, direct }: Steady): string {
+  const lines = rows.map(({ fault, runs, medianMs, worstMs, lostWrites }) => {
     const { what } = FAULTS.find(({ name }) => name === fault)!;
     return [
       what.padEnd(44),
-      String(count).padStart(5),
+      String(runs).padStart(5),
       String(medianMs).padStart(11),
       String(worstMs).padStart(10),
       String(lostWrites).padStart(12),

@@ -1,10 +1,6 @@
 /**
- * `npm run bench:gateway`: point reads and upserts of 1 kB documents, through a region's door with the public client and with
- * plain HTTP, beside the SDK that talks to the nodes itself. One cluster of three regions at Strong on this machine, the client
- * in a process of its own; where the time goes is told by the processor time of each process for one operation. Compare the
- * ratios: everything shares one machine.
- *
- *   npm run bench:gateway [-- --clients direct,http,public --in-flight 1,64 --seconds 5 --keys 10000 --json]
+ * `npm run bench:gateway`: point reads and upserts through a region's gateway, beside the SDK that talks to the nodes itself.
+ * The client is a process of its own; the processor time of each process for one operation tells where the time goes.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,10 +8,11 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { formatAddress, LocalCluster, nodesOf, resolveKeys } from 'baton/server';
 import type { Figures, Said, Task } from './gateway/client-process.ts';
 import { type Access, type TargetName, TARGETS } from './gateway/targets.ts';
+import { runBenchmark } from './support/benchmark.ts';
+import { amount, count, counts, someOf } from './support/flags.ts';
 
 const CLIENT = fileURLToPath(new URL('./gateway/client-process.js', import.meta.url));
 const REGIONS = ['west', 'east', 'north'];
@@ -41,64 +38,44 @@ interface Row {
 
 type Spent = Readonly<Record<'gateway' | 'writer' | 'others', number>>;
 
-class UsageError extends Error {}
-
-const { values: flags } = parseArgs({
-  options: {
-    clients: { type: 'string', default: TARGETS.join(',') },
-    'in-flight': { type: 'string', default: '1,64' },
-    seconds: { type: 'string', default: '5' },
-    keys: { type: 'string', default: '10000' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
+await runBenchmark(
+  {
+    name: 'gateway',
+    about:
+      "Point reads and upserts a second of 1 kB documents, through a region's gateway with the public Cosmos DB client and " +
+      'with plain HTTP, and with the SDK straight to the nodes, in one cluster of three regions at Strong on this machine; ' +
+      'and the processor time of each process for one operation. Needs Linux. Compare the ratios: everything shares one machine.',
+    flags: {
+      clients: someOf(TARGETS, 'clients to measure'),
+      inFlight: counts('operations in flight', [1, 64]),
+      seconds: amount('seconds of each measurement', 5),
+      keys: count('documents', 10_000),
+    },
+    example: '--clients direct,public --in-flight 64 --seconds 2 --keys 1000',
   },
-});
-
-function progress(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
-
-function count(name: 'in-flight' | 'seconds' | 'keys', text: string): number {
-  const value = Number(text);
-  if (!(value > 0) || (name !== 'seconds' && !Number.isInteger(value)))
-    throw new UsageError(`--${name} takes positive numbers, not "${text}".`);
-  return value;
-}
-
-function clientsOf(text: string): readonly TargetName[] {
-  return text.split(',').map((name) => {
-    const known = TARGETS.find((one) => one === name);
-    if (known === undefined)
-      throw new UsageError(`There is no client "${name}"; known: ${TARGETS.join(', ')}.`);
-    return known;
-  });
-}
-
-async function main(): Promise<void> {
-  const clients = clientsOf(flags.clients);
-  const inFlights = flags['in-flight'].split(',').map((text) => count('in-flight', text));
-  const load = { keys: count('keys', flags.keys), seconds: count('seconds', flags.seconds) };
-  const cluster = await startCluster();
-  try {
-    const access = accessTo(cluster);
-    progress(`writing ${load.keys} documents`);
-    await run(cluster, { ...load, target: 'direct', access, mode: 'fill', inFlight: FILLERS });
-    const rows: Row[] = [];
-    for (const inFlight of inFlights)
-      for (const client of clients)
-        for (const mode of ['read', 'upsert'] as const) {
-          const row = await measure(cluster, { ...load, target: client, access, mode, inFlight });
-          progress(`${client}: ${inFlight} in flight, ${row.perSecond} ${mode}s/s`);
-          rows.push(row);
-        }
-    process.stdout.write(flags.json ? `${JSON.stringify({ rows })}\n` : table(rows));
-  } finally {
-    await cluster.killAll();
-  }
-}
+  async ({ clients, inFlight: inFlights, seconds, keys }, { progress }) => {
+    progress('starting three regions at Strong');
+    const cluster = await startCluster();
+    try {
+      const load = { seconds, keys, access: accessTo(cluster) };
+      progress(`writing ${keys} documents`);
+      await run(cluster, { ...load, target: 'direct', mode: 'fill', inFlight: FILLERS });
+      const rows: Row[] = [];
+      for (const inFlight of inFlights)
+        for (const target of clients)
+          for (const mode of ['read', 'upsert'] as const) {
+            const row = await measure(cluster, { ...load, target, mode, inFlight });
+            progress(`${target}: ${inFlight} in flight, ${row.perSecond} ${mode}s/s`);
+            rows.push(row);
+          }
+      return { json: { rows }, text: table(rows) };
+    } finally {
+      await cluster.killAll();
+    }
+  },
+);
 
 async function startCluster(): Promise<LocalCluster> {
-  progress('starting three regions at Strong');
   const cluster = await LocalCluster.start({
     directory: mkdtempSync(join(tmpdir(), 'baton-bench-gateway-')),
     isTemporary: true,
@@ -206,19 +183,6 @@ function table(rows: readonly Row[]): string {
     ].join(' '),
   );
   const about =
-    'three regions at Strong, 1 kB documents; writer: the node of the region that writes; others: the other nodes and the acceptors';
+    'three regions at Strong, 1 kB documents; writer: the node of the write region; others: the other nodes and the acceptors';
   return `${[about, '', heading, ...lines].join('\n')}\n`;
-}
-
-if (flags.help) {
-  process.stdout.write(
-    'npm run bench:gateway [-- --clients direct,http,public] [--in-flight 1,64] [--seconds N] [--keys N] [--json]\n',
-  );
-} else {
-  try {
-    await main();
-  } catch (error) {
-    progress((error as Error).message);
-    process.exitCode = error instanceof UsageError ? 2 : 1;
-  }
 }

@@ -37,7 +37,7 @@ export const openBaton: OpenStore = async ([address = '']) => {
       const payload = await connection.call(METHODS.write, encodeWrite({ ...about, request }), options);
       const answer = decodeWriteAnswer(payload);
       if (answer.outcome !== 'done' || answer.results[0]!.status >= 300)
-        throw new Error(`A write of ${key} was not done: ${JSON.stringify(answer)}`);
+        throw new Error(`A write of ${key} failed: ${JSON.stringify(answer)}`);
     },
     async get(key) {
       const read = { ...about, partitionKey: [key], id: key, level: 'Strong' as const };

@@ -8,16 +8,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from 'baton/server';
-import { Servers } from '../support/servers.ts';
+import { startAcceptors } from '../support/acceptors.ts';
+import { NODE, Servers } from '../support/servers.ts';
 import { openBaton } from './baton-client.ts';
 import type { NodeArgs } from './baton-node.ts';
 import type { System, SystemKind } from './system.ts';
 
 const REGIONS = ['west', 'east', 'north'] as const;
-const CLI = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url));
+const ACCEPTORS = 3;
 /** What a node makes for one write is garbage soon: a larger nursery is collected less often. */
 const NODE_FLAGS = ['--max-semi-space-size=64'];
-const NODE = fileURLToPath(new URL('./baton-node.js', import.meta.url));
+const NODE_PROGRAM = fileURLToPath(new URL('./baton-node.js', import.meta.url));
 
 export const baton: SystemKind = {
   setting: 'three regions at Strong, one partition-set, three acceptors',
@@ -31,13 +32,13 @@ export class Baton implements System {
   readonly name = 'baton';
   readonly #servers = new Servers('baton');
   readonly #ports: Record<string, number> = {};
-  readonly #acceptors: string[] = [];
   readonly #nodes = new Map<Region, ChildProcess>();
+  #acceptors: readonly string[] = [];
   #directory = '';
 
   async start(): Promise<void> {
     this.#directory = this.#servers.directory();
-    await this.#startAcceptors();
+    this.#acceptors = await startAcceptors(this.#servers, ACCEPTORS);
     for (const region of REGIONS) this.#ports[region] = await freePort();
     for (const region of REGIONS) this.startRegion(region);
     await this.#servers.until('taking writes', this.#log, async () => {
@@ -70,11 +71,8 @@ export class Baton implements System {
       acceptors: this.#acceptors,
       data: join(this.#directory, region),
     };
-    const node = this.#servers.start(
-      process.execPath,
-      [...NODE_FLAGS, NODE, JSON.stringify(args)],
-      this.#log,
-    );
+    const flags = [...NODE_FLAGS, NODE_PROGRAM, JSON.stringify(args)];
+    const node = this.#servers.start(NODE, flags, this.#log);
     this.#nodes.set(region, node);
   }
 
@@ -92,21 +90,5 @@ export class Baton implements System {
 
   get #log(): string {
     return join(this.#directory, 'log');
-  }
-
-  async #startAcceptors(): Promise<void> {
-    for (const name of ['1', '2', '3']) {
-      const port = await freePort();
-      const data = join(this.#directory, `acceptor-${name}`);
-      const flags = ['acceptor', '--data', data, '--listen', `127.0.0.1:${port}`, '--log-level', 'warn'];
-      this.#servers.start(process.execPath, [CLI, ...flags], this.#log);
-      this.#acceptors.push(`http://127.0.0.1:${port}`);
-    }
-    await this.#servers.until('starting the acceptors', this.#log, async () => {
-      const answers = await Promise.all(
-        this.#acceptors.map((url) => fetch(`${url}/health`).catch(() => undefined)),
-      );
-      return answers.every((answer) => answer !== undefined);
-    });
   }
 }

@@ -102,7 +102,7 @@ async function secondsUntilThere(baton: Baton, region: Region, key: string): Pro
         await sleep(POLL_MS);
       }
     }
-    throw new Error(`${region} does not answer`);
+    throw new Error(`The node of ${region} does not answer.`);
   };
   const connection = await connect();
   const startedAt = performance.now();
@@ -116,7 +116,7 @@ async function secondsUntilThere(baton: Baton, region: Region, key: string): Pro
         return (performance.now() - startedAt) / 1000;
       await sleep(POLL_MS);
     }
-    throw new Error(`${region} does not catch up`);
+    throw new Error(`The node of ${region} does not catch up.`);
   } finally {
     connection.destroy();
   }

@@ -4,8 +4,9 @@
  * members, reads and (at 64 in flight) writes were about a third slower; at 1,024 writes differed by no more than noise.
  */
 import { join } from 'node:path';
-import { findOnPath, Servers } from '../support/servers.ts';
 import { freePort } from 'baton/server';
+import { lackOf, runnable } from '../support/programs.ts';
+import { Servers } from '../support/servers.ts';
 import type { System, SystemKind } from './system.ts';
 
 const MEMBERS = ['a', 'b', 'c'] as const;
@@ -13,10 +14,7 @@ const QUOTA_BYTES = 8 * 2 ** 30;
 
 export const etcd: SystemKind = {
   setting: 'three members, gRPC to the leader, linearizable reads',
-  lacks: () =>
-    findOnPath('etcd') === undefined
-      ? 'etcd is not on the PATH; Debian and Ubuntu: apt-get install etcd-server.'
-      : undefined,
+  lacks: () => lackOf(['etcd']),
   create: () => new Etcd(),
 };
 
@@ -32,8 +30,7 @@ class Etcd implements System {
   #leader = '';
 
   async start(): Promise<void> {
-    const program = findOnPath('etcd');
-    if (program === undefined) throw new Error('etcd is not on the PATH');
+    const program = runnable('etcd');
     const members: Member[] = [];
     for (const name of MEMBERS) {
       members.push({

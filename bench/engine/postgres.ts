@@ -5,12 +5,12 @@
  * neither `jsonb` nor a `commit_delay` made a difference that stood out of the noise.
  */
 import { join } from 'node:path';
-import { findOnPath, otherThanRoot, postgresFolders, Servers } from '../support/servers.ts';
 import { freePort } from 'baton/server';
+import { beside, lackOf, runnable } from '../support/programs.ts';
+import { postgresIdentity, Servers } from '../support/servers.ts';
 import { PostgresConnection } from './postgres-connection.ts';
 import type { System, SystemKind } from './system.ts';
 
-const PROGRAMS = ['postgres', 'initdb', 'pg_basebackup'] as const;
 const SETTINGS = [
   'fsync=on',
   'full_page_writes=on',
@@ -25,48 +25,30 @@ const TABLE = 'create table documents (key text primary key, body json not null)
 
 export const postgres: SystemKind = {
   setting: 'a primary and a synchronous standby, json column, prepared upserts, reads from the primary',
-  lacks: () => {
-    const absent = PROGRAMS.filter((name) => find(name) === undefined);
-    return absent.length > 0
-      ? `${absent.join(', ')} cannot be found; Debian and Ubuntu: apt-get install postgresql.`
-      : undefined;
-  },
+  lacks: () => lackOf(['postgres'], postgresIdentity()),
   create: () => new Postgres(),
 };
 
-function find(name: (typeof PROGRAMS)[number]): string | undefined {
-  return findOnPath(name, postgresFolders());
-}
-
-function programs(): Readonly<Record<(typeof PROGRAMS)[number], string>> {
-  const path = (name: (typeof PROGRAMS)[number]): string => {
-    const found = find(name);
-    if (found === undefined) throw new Error(`${name} cannot be found`);
-    return found;
-  };
-  return { postgres: path('postgres'), initdb: path('initdb'), pg_basebackup: path('pg_basebackup') };
-}
-
 class Postgres implements System {
   readonly name = 'postgres';
-  readonly #servers = new Servers('postgres', otherThanRoot('/var/lib/postgresql'));
+  readonly #servers = new Servers('postgres', postgresIdentity());
   #port = 0;
 
   async start(): Promise<void> {
-    const { postgres: server, initdb, pg_basebackup: baseBackup } = programs();
+    const server = runnable('postgres');
     const directory = this.#servers.directory();
     const primary = join(directory, 'primary');
     const standby = join(directory, 'standby');
     const log = join(directory, 'log');
     this.#port = await freePort();
     const initial = ['-A', 'trust', '-U', 'postgres', '--no-locale', '-E', 'UTF8', '--no-sync'];
-    await this.#servers.run(initdb, ['-D', primary, ...initial], log);
+    await this.#servers.run(beside(server, 'initdb'), ['-D', primary, ...initial], log);
     const named = ['-c', 'synchronous_standby_names=standby'];
     this.#servers.start(server, [...flags(primary, directory, this.#port), ...named], log, 'SIGINT');
     await this.#servers.until('starting the primary', log, () => this.#ask('select 1', '1'));
     const source = `host=127.0.0.1 port=${this.#port} user=postgres application_name=standby`;
     await this.#servers.run(
-      baseBackup,
+      beside(server, 'pg_basebackup'),
       ['-D', standby, '-d', source, '-R', '-X', 'stream', '-c', 'fast'],
       log,
     );

@@ -4,6 +4,8 @@
  * read at a time, as often at once as it is asked. A write is answered when it is durable where the system promises it
  * (etcd: a majority of three; PostgreSQL: the primary and its standby), and every write is a transaction of its own.
  */
+import type { Lack } from '../support/programs.ts';
+
 export interface System {
   readonly name: string;
   /** Servers on free ports of 127.0.0.1, with data in temporary directories; resolves when they take writes. */
@@ -17,8 +19,8 @@ export interface System {
 export interface SystemKind {
   /** One line for the reader of the figures: how it was set up. */
   readonly setting: string;
-  /** Why it cannot run on this machine, as a sentence with what to install; undefined when it can. */
-  lacks(): string | undefined;
+  /** Why it cannot run on this machine; undefined when it can. */
+  lacks(): Lack | undefined;
   create(): System;
 }
 

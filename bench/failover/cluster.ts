@@ -55,7 +55,7 @@ export class Ground {
     while (quiet < 3) {
       const views = [...(await this.views()).values()];
       if (performance.now() > until)
-        throw new Error(`The cluster does not become calm: ${JSON.stringify(views.slice(0, 2))}`);
+        throw new Error(`The cluster did not come to rest: ${JSON.stringify(views.slice(0, 2))}`);
       const isCalm =
         views.length === this.#count &&
         views.every(
@@ -81,7 +81,8 @@ export class Ground {
     for (;;) {
       const away = [...(await this.views()).values()].filter(({ writeRegion }) => writeRegion !== HOME);
       if (away.length === 0) return;
-      if (performance.now() > until) throw new Error(`${away[0]!.partitionSet} does not come home.`);
+      if (performance.now() > until)
+        throw new Error(`${away[0]!.partitionSet} was not moved back to ${HOME}.`);
       for (const { partitionSet, phase, leaseSet, gcn } of away) {
         const key = `${partitionSet} ${gcn}`;
         if (phase !== 'Steady' || !leaseSet.includes(HOME) || asked.has(key)) continue;
@@ -101,7 +102,7 @@ export class Ground {
     for (;;) {
       const view = (await this.views()).get(partitionSet);
       if (view?.writeRegion === region && view.phase === 'Steady' && view.local.canWrite) return;
-      if (performance.now() > until) throw new Error(`${partitionSet} is not written in ${region}.`);
+      if (performance.now() > until) throw new Error(`${partitionSet} has no writer in ${region}.`);
       await sleep(LOOK_MS);
     }
   }

@@ -50,8 +50,7 @@ export async function directLatency(
       const answer = decodeWriteAnswer(
         await connection.call(METHODS.write, payload, { timeoutMs: TIMEOUT_MS }),
       );
-      if (answer.outcome !== 'done')
-        throw new Error(`A direct write was not done: ${JSON.stringify(answer)}`);
+      if (answer.outcome !== 'done') throw new Error(`A direct write failed: ${JSON.stringify(answer)}`);
     });
   } finally {
     connection.destroy();

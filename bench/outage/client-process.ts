@@ -127,6 +127,6 @@ function idsOf(sets: ClientOrder['sets']): ReadonlyMap<string, string> {
 }
 
 function fail(error: unknown): never {
-  process.stderr.write(`The clients cannot go on: ${(error as Error).message}\n`);
+  process.stderr.write(`The clients failed: ${(error as Error).message}\n`);
   process.exit(1);
 }

@@ -26,7 +26,7 @@ export class Clients {
     });
     // Not `exit`: what it said last may still be on its way then.
     child.on('disconnect', () => {
-      for (const { reject } of this.#waiting) reject(new Error('The process with the clients ended.'));
+      for (const { reject } of this.#waiting) reject(new Error('The process of the clients ended early.'));
       this.#waiting = [];
     });
   }

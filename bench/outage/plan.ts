@@ -1,7 +1,7 @@
-/** What `npm run bench:outage` was asked for; what makes no sense gets one clear line. */
-import { parseArgs } from 'node:util';
+/** What `npm run bench:outage` was asked for. */
 import { CONSISTENCY_LEVELS, type Consistency, PROFILES } from 'baton/failover';
 import { OUTAGE_KIND_NAMES, type OutageKind } from 'baton/sim';
+import { amount, count, FlagError, oneOf, text, toggle, type Values } from '../support/flags.ts';
 
 export const REGIONS = ['west', 'east', 'north'] as const;
 export const HOME = REGIONS[0];
@@ -49,7 +49,6 @@ export interface OutagePlan {
   readonly simulate: boolean;
   readonly findLimit: boolean;
   readonly charts: string | undefined;
-  readonly json: boolean;
 }
 
 /** What DESIGN's figures ask of a region's death. */
@@ -65,90 +64,86 @@ const DEFAULTS = {
   fast: { partitionSets: 1000, minutes: 0.5, calmMinutes: 4, writeEveryMs: 2000, warmSeconds: 90 },
 } as const;
 
-export const HELP = `npm run bench:outage [-- OPTIONS]
+const { paper, fast } = DEFAULTS;
+const KIND = oneOf(KINDS, 'kind of outage', 'region');
 
-  --partition-sets N     4300 in the paper profile, 1000 in the fast one
-  --profile NAME         ${Object.keys(PROFILES).join(' or ')}; paper
-  --outages N            one after the other; 3
-  --minutes M            how long each lasts; 3 or 0.5
-  --calm-minutes M       between two, and after the last; 6 or 4
-  --kind KIND            ${KINDS.join(', ')}; region
-  --consistency LEVEL    ${CONSISTENCY_LEVELS.join(', ')}; Strong
-  --nodes-per-region N   1; 4 for the kind node, 10 for the kind partitions
-  --acceptors N          7
-  --write-every-ms N     how often a client writes in each partition-set; 10000 or 2000
-  --warm-seconds N       how long clients write before the first outage; 60 or 90
-  --no-simulation        without the same run in the simulator
-  --find-limit           go up from --partition-sets until they do not recover in time
-  --charts DIRECTORY     write figure-6.svg, figure-7.svg, figure-8.svg and failback.svg there
-  --json
-`;
+export const FLAGS = {
+  profile: oneOf(
+    Object.keys(PROFILES) as (keyof typeof PROFILES)[],
+    'timing profile of the cluster',
+    'paper',
+  ),
+  partitionSets: count(
+    `partition-sets (default: ${paper.partitionSets}, in the fast profile ${fast.partitionSets})`,
+    undefined,
+  ),
+  outages: count('outages, one after the other (default: 3, with --find-limit 1)', undefined),
+  minutes: amount(
+    `minutes that each outage lasts (default: ${paper.minutes}, in the fast profile ${fast.minutes})`,
+    undefined,
+  ),
+  calmMinutes: amount(
+    `minutes between two outages and after the last (default: ${paper.calmMinutes}, in the fast profile ${fast.calmMinutes})`,
+    undefined,
+  ),
+  kind: { ...KIND, read: realKind },
+  consistency: oneOf(CONSISTENCY_LEVELS, 'consistency level', 'Strong'),
+  nodesPerRegion: count('nodes of a region (default: 1; for the kind node 4, for partitions 10)', undefined),
+  acceptors: { ...count(`acceptors, an odd number up to ${MOST_ACCEPTORS}`, 7), read: oddAcceptors },
+  writeEveryMs: count(
+    `milliseconds between two writes of a client in each partition-set (default: ${paper.writeEveryMs}, in the fast profile ${fast.writeEveryMs})`,
+    undefined,
+  ),
+  warmSeconds: amount(
+    `seconds that clients write before the first outage (default: ${paper.warmSeconds}, in the fast profile ${fast.warmSeconds})`,
+    undefined,
+  ),
+  noSimulation: toggle('do not play the same outages in the simulator'),
+  findLimit: toggle('raise --partition-sets until they do not recover in time'),
+  charts: text(
+    'DIRECTORY',
+    'write figure-6.svg, figure-7.svg, figure-8.svg and failback.svg there',
+    undefined,
+  ),
+};
 
-export function readPlan(args: readonly string[]): OutagePlan | 'help' {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      'partition-sets': { type: 'string' },
-      profile: { type: 'string', default: 'paper' },
-      outages: { type: 'string' },
-      minutes: { type: 'string' },
-      'calm-minutes': { type: 'string' },
-      kind: { type: 'string', default: 'region' },
-      consistency: { type: 'string', default: 'Strong' },
-      'nodes-per-region': { type: 'string' },
-      acceptors: { type: 'string', default: '7' },
-      'write-every-ms': { type: 'string' },
-      'warm-seconds': { type: 'string' },
-      'no-simulation': { type: 'boolean', default: false },
-      'find-limit': { type: 'boolean', default: false },
-      charts: { type: 'string' },
-      json: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) return 'help';
-  const profile = oneOf(values.profile, Object.keys(PROFILES) as (keyof typeof PROFILES)[], 'profile');
-  const kind = oneOf(values.kind, OUTAGE_KIND_NAMES, 'kind');
-  const known = KINDS.find((one) => one === kind);
-  if (known === undefined)
-    throw new Error(`The kind ${kind} is for the simulator: baton sim outage --kind ${kind}`);
-  if (CUT_KINDS.includes(known) && process.getuid?.() !== 0)
-    throw new Error(`The kind ${kind} cuts links between network namespaces, which needs root.`);
+export function planOf(flags: Values<typeof FLAGS>): OutagePlan {
+  const { profile, kind, findLimit } = flags;
   const defaults = DEFAULTS[profile];
-  const usualNodes = known === 'node' ? 4 : known === 'partitions' ? 10 : 1;
+  const usualNodes = kind === 'node' ? 4 : kind === 'partitions' ? 10 : 1;
   return {
-    partitionSets: number(values['partition-sets'], defaults.partitionSets, '--partition-sets'),
+    partitionSets: flags.partitionSets ?? defaults.partitionSets,
     profile,
-    consistency: oneOf(values.consistency, CONSISTENCY_LEVELS, 'consistency level'),
-    outages: number(values.outages, values['find-limit'] ? 1 : 3, '--outages'),
-    minutes: number(values.minutes, defaults.minutes, '--minutes'),
-    calmMinutes: number(values['calm-minutes'], defaults.calmMinutes, '--calm-minutes'),
-    kind: known,
-    nodesPerRegion: number(values['nodes-per-region'], usualNodes, '--nodes-per-region'),
-    acceptors: readAcceptors(values.acceptors),
-    writeEveryMs: number(values['write-every-ms'], defaults.writeEveryMs, '--write-every-ms'),
-    warmSeconds: number(values['warm-seconds'], defaults.warmSeconds, '--warm-seconds'),
-    simulate: !values['no-simulation'],
-    findLimit: values['find-limit'],
-    charts: values.charts,
-    json: values.json,
+    consistency: flags.consistency,
+    outages: flags.outages ?? (findLimit ? 1 : 3),
+    minutes: flags.minutes ?? defaults.minutes,
+    calmMinutes: flags.calmMinutes ?? defaults.calmMinutes,
+    kind,
+    nodesPerRegion: flags.nodesPerRegion ?? usualNodes,
+    acceptors: flags.acceptors,
+    writeEveryMs: flags.writeEveryMs ?? defaults.writeEveryMs,
+    warmSeconds: flags.warmSeconds ?? defaults.warmSeconds,
+    simulate: !flags.noSimulation,
+    findLimit,
+    charts: flags.charts,
   };
 }
 
-function readAcceptors(text: string): number {
-  const acceptors = Number(text);
-  if (acceptors % 2 === 1 && acceptors <= MOST_ACCEPTORS) return acceptors;
-  throw new Error(`--acceptors needs an odd number up to ${MOST_ACCEPTORS}, not "${text}".`);
+function realKind(typed: string, flag: string): RealKind {
+  const isSimulated = OUTAGE_KIND_NAMES.some((name) => name === typed);
+  if (isSimulated && !KINDS.some((name) => name === typed))
+    throw new FlagError(`${flag} ${typed} exists only in the simulator: baton sim outage --kind ${typed}.`);
+  const kind = KIND.read(typed, flag);
+  if (CUT_KINDS.includes(kind) && process.getuid?.() !== 0)
+    throw new FlagError(
+      `${flag} ${kind} cuts links between network namespaces: run it as root.`,
+      'ROOT_REQUIRED',
+    );
+  return kind;
 }
 
-function number(text: string | undefined, otherwise: number, flag: string): number {
-  const value = text === undefined ? otherwise : Number(text);
-  if (value > 0) return value;
-  throw new Error(`${flag} needs a number above 0, not "${text}".`);
-}
-
-function oneOf<T extends string>(name: string, names: readonly T[], what: string): T {
-  const found = names.find((candidate) => candidate === name);
-  if (found !== undefined) return found;
-  throw new Error(`There is no ${what} "${name}"; there are ${names.join(', ')}.`);
+function oddAcceptors(typed: string, flag: string): number {
+  const acceptors = Number(typed);
+  if (acceptors % 2 === 1 && acceptors > 0 && acceptors <= MOST_ACCEPTORS) return acceptors;
+  throw new FlagError(`${flag} needs an odd number from 1 to ${MOST_ACCEPTORS}, not "${typed}".`);
 }

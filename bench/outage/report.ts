@@ -39,21 +39,27 @@ export function shortcomings(result: RealResult, compared: readonly Compared[]):
   if (counts.doubleWriters > 0)
     reasons.push(`one GCN was given to two regions ${counts.doubleWriters} times`);
   if (counts.recovered < counts.affected)
-    reasons.push(`writes were not back in ${counts.affected - counts.recovered} of ${counts.affected} cases`);
+    reasons.push(
+      `writes did not resume in ${counts.affected - counts.recovered} of ${counts.affected} cases`,
+    );
   if (plan.kind === 'region') {
     const { halfMs, allMs } = GOALS[plan.profile];
     const expected = plan.partitionSets * plan.outages;
     if (counts.affected < expected)
-      reasons.push(`only ${counts.affected} of ${expected} stopped: that was no outage`);
+      reasons.push(`writes stopped in only ${counts.affected} of ${expected} cases`);
     const half = counts.recovery.percentile(0.5);
     const all = counts.recovery.percentile(1);
-    if (half > halfMs) reasons.push(`half were back after ${seconds(half)} s, not ${halfMs / 1000} s`);
-    if (all > allMs) reasons.push(`all were back after ${seconds(all)} s, not ${allMs / 1000} s`);
-    if (away > 0) reasons.push(`${away} were not home again within ${plan.calmMinutes} minutes`);
+    if (half > halfMs)
+      reasons.push(`half recovered within ${seconds(half)} s, the goal is ${halfMs / 1000} s`);
+    if (all > allMs) reasons.push(`all recovered within ${seconds(all)} s, the goal is ${allMs / 1000} s`);
+    if (away > 0)
+      reasons.push(
+        `${away} partition-sets were not back in ${REGIONS[0]} within ${plan.calmMinutes} minutes`,
+      );
   }
   for (const { name, real, simulated, agrees } of compared)
     if (!agrees)
-      reasons.push(`${name} is ${real.toFixed(1)} s, and ${simulated.toFixed(1)} s in the simulator`);
+      reasons.push(`${name} is ${real.toFixed(1)} s here and ${simulated.toFixed(1)} s in the simulator`);
   return reasons;
 }
 
@@ -150,7 +156,7 @@ export function textOf(
       ({ name, real, simulated: other, difference, agrees }) =>
         `${name}: ${real.toFixed(1)} s here, ${other.toFixed(1)} s in the simulator, ${(100 * difference).toFixed(0)} % apart${agrees ? '' : ': too far'}.`,
     ),
-    reasons.length === 0 ? 'All that was to be reached was reached.' : `Not reached: ${reasons.join('; ')}.`,
+    reasons.length === 0 ? 'All goals met.' : `Goals missed: ${reasons.join('; ')}.`,
     '',
   ].join('\n');
 }
@@ -158,7 +164,7 @@ export function textOf(
 /** What the simulator is told of the machine. */
 export function told({ updateMs, cores }: Calm): string {
   const used = coresInAll({ cores }).toFixed(2);
-  return `In the calm before it an update took ${updateMs.toFixed(1)} ms and the processes used (in the table: calm) ${used} of ${availableParallelism()} cores; the simulator is told so.`;
+  return `Before the first outage a state update took ${updateMs.toFixed(1)} ms, and the processes used ${used} of ${availableParallelism()} cores (column calm); the simulator is given both.`;
 }
 
 function calmOf({ updateMs, cores }: Calm): Calm {

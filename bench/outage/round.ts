@@ -83,13 +83,15 @@ export async function runOutages(plan: OutagePlan, say: (text: string) => void):
     // Longer than an interval; and long enough for processes that have just begun to run at the speed that they keep. While the
     // clients come, and their code and the nodes' is compiled, it is no calm: that is measured in the last third.
     const warmMs = Math.max(3 * plan.writeEveryMs, plan.warmSeconds * 1000);
-    say(`clients write in each every ${plan.writeEveryMs} ms; ${Math.round(warmMs / 1000)} s to warm up`);
+    say(
+      `clients write to each partition-set every ${plan.writeEveryMs} ms; warming up for ${Math.round(warmMs / 1000)} s`,
+    );
     await sleep((2 * warmMs) / 3);
     const calm = await measureCalm(ground, usage, warmMs / 3);
     const seen: Seen = { outages: [], detect: new Durations(), history: [], away: 0 };
     for (let number = 1; number <= plan.outages; number += 1)
       await oneOutage(ground, plan, number, seen, say);
-    say('reading back what was acknowledged');
+    say('reading back the acknowledged writes');
     const report = await clients.finish();
     return { ...resultOf(plan, startMs, seen, report, await usage.stop()), calm };
   } finally {
@@ -109,7 +111,7 @@ interface Seen {
 async function comeUp(ground: OutageGround, plan: OutagePlan, say: (text: string) => void): Promise<void> {
   let said = -1;
   const onLook = (count: number): void => {
-    if (count !== said) say(`${count} of ${plan.partitionSets} are written in ${HOME}`);
+    if (count !== said) say(`${count} of ${plan.partitionSets} partition-sets have their writer in ${HOME}`);
     said = count;
   };
   const startedAt = nowMs();
@@ -139,14 +141,16 @@ async function oneOutage(
   await sleep(Math.max(0, fromMs + plan.minutes * MINUTE_MS - nowMs()));
   const untilMs = nowMs();
   seen.outages.push({ fromMs, untilMs });
-  say(`outage ${number} is over`);
+  say(`outage ${number} has ended`);
   const noticed = noticeReturn(ground, plan, untilMs, seen.detect);
   await ground.heal();
   const calmUntil = untilMs + plan.calmMinutes * MINUTE_MS;
   const home = await ground.untilHome(calmUntil - nowMs(), () => {});
   await noticed;
   seen.away += plan.partitionSets - home;
-  say(`${home} of ${plan.partitionSets} are home again after ${Math.round((nowMs() - untilMs) / 1000)} s`);
+  say(
+    `${home} of ${plan.partitionSets} partition-sets are back in ${HOME} after ${Math.round((nowMs() - untilMs) / 1000)} s`,
+  );
   seen.history = await ground.historySince(seen.outages[0]!.fromMs);
   // The last outage needs no calm after it beyond a look at where everything is.
   if (number < plan.outages) await sleep(Math.max(0, calmUntil - nowMs()));

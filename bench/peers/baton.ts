@@ -58,7 +58,7 @@ class Baton implements Peer {
   async whole(): Promise<void> {
     let quiet = 0;
     const asked = new Set<number>();
-    await until('Baton becoming whole', WHOLE_MS, async () => {
+    await until('waiting for all regions of Baton', WHOLE_MS, async () => {
       const view = await this.#view();
       const isWhole =
         view?.phase === 'Steady' && view.leaseSet.length === REGIONS.length && view.local.canWrite;

@@ -3,9 +3,9 @@
  */
 import { join } from 'node:path';
 import { freePort } from 'baton/server';
+import { runnable } from '../support/programs.ts';
 import { EtcdClient } from './etcd-client.ts';
 import type { Household } from './household.ts';
-import { runnable } from './programs.ts';
 
 /** In milliseconds. Without it: as etcd comes, 100 and 1000. */
 export interface EtcdTimings {
@@ -83,11 +83,11 @@ export class EtcdMembers {
       (status) => status !== undefined && status.leader === status.header.member_id,
     );
     const to = statuses.find((status, at) => status !== undefined && at !== from);
-    if (from === -1 || to === undefined) throw new Error('etcd has no leader, or nobody to take over');
+    if (from === -1 || to === undefined) throw new Error('etcd has no leader, or no other member');
     const body = JSON.stringify({ targetID: to.header.member_id });
     const url = `${this.#members[from]!.client}/v3/maintenance/transfer-leadership`;
     const answer = await fetch(url, { method: 'POST', body });
-    if (!answer.ok) throw new Error(`etcd does not move its leader: ${await answer.text()}`);
+    if (!answer.ok) throw new Error(`etcd refused to move its leader: ${await answer.text()}`);
   }
 
   async openClient(): Promise<EtcdClient> {

@@ -1,8 +1,7 @@
 /** etcd: three members. Those who hold the data are those who decide: losing a majority of them stops the writes. */
 import { EtcdMembers, TIGHT } from './etcd-members.ts';
-import { Household } from './household.ts';
+import { Household, lackOfHousehold } from './household.ts';
 import type { Peer, PeerClient, PeerKind } from './peer.ts';
-import { lacking } from './programs.ts';
 import { until } from './waiting.ts';
 
 const NAMES = ['etcd-1', 'etcd-2', 'etcd-3'] as const;
@@ -14,7 +13,7 @@ export const etcd: PeerKind = {
     default: 'three members; as it comes: heartbeat 100 ms, election timeout 1000 ms',
     tight: `three members; heartbeat ${TIGHT.heartbeat} ms, election timeout ${TIGHT.election} ms (ten heartbeats, as its manual advises; for members near each other)`,
   },
-  lacks: () => lacking('etcd'),
+  lacks: () => lackOfHousehold(['etcd']),
   create: (settings) => new Etcd(settings === 'tight'),
 };
 
@@ -32,7 +31,7 @@ class Etcd implements Peer {
   }
 
   whole(): Promise<void> {
-    return until('etcd becoming whole', WHOLE_MS, () => this.#members.isWhole());
+    return until('waiting for all members of etcd', WHOLE_MS, () => this.#members.isWhole());
   }
 
   client(): Promise<PeerClient> {

@@ -7,18 +7,24 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { FoundProgram } from '../../test/support/programs.ts';
-import { type Identity, Servers } from '../support/servers.ts';
+import { type Lack, lackOf } from '../support/programs.ts';
+import { type Identity, Servers, type Startable } from '../support/servers.ts';
 import { until } from './waiting.ts';
 
 const GONE_MS = 10_000;
 
 export interface Resident {
   readonly name: string;
-  readonly program: FoundProgram;
+  readonly program: Startable;
   readonly args: readonly string[];
   /** Its first line is the number of a process that is no child of it and works in the folder of this file. */
   readonly pidFile?: string;
+}
+
+/** What is lacking here to run these programs in a household. */
+export function lackOfHousehold(names: readonly string[], identity?: Identity): Lack | undefined {
+  if (process.platform === 'linux') return lackOf(names, identity);
+  return { why: 'it runs on Linux only', how: 'run the benchmark on Linux' };
 }
 
 export class Household {
@@ -72,8 +78,7 @@ export class Household {
 
   #launch(resident: Resident): void {
     const { name, program, args } = resident;
-    const variables = Object.entries(program.env).map(([key, value]) => `${key}=${value}`);
-    const child = this.#servers.start('env', [...variables, program.path, ...args], this.logOf(name));
+    const child = this.#servers.start(program, args, this.logOf(name));
     this.#running.set(name, child);
     child.once('exit', () => this.#running.delete(name));
   }

@@ -2,20 +2,20 @@
  * PostgreSQL with Patroni: three members, and three of etcd to decide by, one on each member's machine. PostgreSQL itself is as
  * it comes: fsync on, synchronous_commit on. A former primary rejoins with pg_rewind.
  */
-import { realpathSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import pg from 'pg';
 import { freePort } from 'baton/server';
-import { otherThanRoot } from '../support/servers.ts';
+import { folderOf, runnable } from '../support/programs.ts';
+import { postgresIdentity } from '../support/servers.ts';
 import { EtcdMembers, TIGHT } from './etcd-members.ts';
-import { Household } from './household.ts';
+import { Household, lackOfHousehold } from './household.ts';
 import type { Peer, PeerClient, PeerKind } from './peer.ts';
 import { PostgresPool } from './postgres-pool.ts';
-import { closedTo, lacking, runnable } from './programs.ts';
 import { until } from './waiting.ts';
 
 const PROGRAMS = ['postgres', 'etcd', 'patroni'] as const;
-const IDENTITY = otherThanRoot('/var/lib/postgresql');
+const IDENTITY = postgresIdentity();
 const MEMBERS = ['member-1', 'member-2', 'member-3'] as const;
 const ASK_MS = 2000;
 const SWITCHOVER_MS = 60_000;
@@ -31,7 +31,7 @@ export const patroni: PeerKind = {
       'PostgreSQL primary, two standbys, Patroni over three members of etcd; as shipped: ttl 30, loop_wait 10, retry_timeout 10, asynchronous replication',
     tight: `the same with ttl ${TIGHTEST.ttl}, loop_wait ${TIGHTEST.loop_wait}, retry_timeout ${TIGHTEST.retry_timeout} (newer releases want a ttl of 20 at least), synchronous_mode, failsafe_mode, and etcd's tight settings`,
   },
-  lacks: () => lacking(...PROGRAMS) ?? closedTo(IDENTITY, ...PROGRAMS),
+  lacks: () => lackOfHousehold(PROGRAMS, IDENTITY),
   create: (settings) => new Patroni(settings === 'tight'),
 };
 
@@ -82,7 +82,7 @@ class Patroni implements Peer {
   }
 
   async whole(): Promise<void> {
-    await until('PostgreSQL and Patroni becoming whole', WHOLE_MS, async () => {
+    await until('waiting for all members of PostgreSQL', WHOLE_MS, async () => {
       if (!(await this.#etcd.isWhole())) return false;
       const { members } = (await this.#view())!;
       const isThere = members.every(({ state }) => state === 'running' || state === 'streaming');
@@ -111,7 +111,7 @@ class Patroni implements Peer {
     const url = `http://127.0.0.1:${rest}/switchover`;
     const signal = AbortSignal.timeout(SWITCHOVER_MS);
     const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ leader: name }), signal });
-    if (!answer.ok) throw new Error(`Patroni does not switch over: ${await answer.text()}`);
+    if (!answer.ok) throw new Error(`Patroni refused the switchover: ${await answer.text()}`);
   }
 
   async blind(): Promise<void> {
@@ -179,7 +179,7 @@ class Patroni implements Peer {
         listen: `127.0.0.1:${port}`,
         connect_address: `127.0.0.1:${port}`,
         data_dir: join(directory, name),
-        bin_dir: dirname(realpathSync(runnable('postgres').path)),
+        bin_dir: folderOf(runnable('postgres').path),
         pgpass: join(directory, `${name}.pgpass`),
         authentication: { superuser: { username: 'postgres' }, replication: { username: 'replicator' } },
         parameters: { unix_socket_directories: directory },

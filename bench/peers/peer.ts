@@ -2,6 +2,7 @@
  * What is measured: a system that keeps one copy of its data on each of three members, one of which takes the writes. A
  * member is a machine that is lost as a whole: the server, and whatever of the coordination stands on that machine.
  */
+import type { Lack } from '../support/programs.ts';
 
 /** What is done to a system while a client writes. */
 export const EVENTS = ['kill', 'switchover', 'majority', 'both'] as const;
@@ -46,7 +47,7 @@ export interface PeerKind {
   readonly name: string;
   /** By name; how each is set up, for the reader of the figures. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Why it cannot run on this machine, as a sentence with what to install; undefined when it can. */
-  lacks(): string | undefined;
+  /** Why it cannot run on this machine; undefined when it can. */
+  lacks(): Lack | undefined;
   create(settings: string): Peer;
 }

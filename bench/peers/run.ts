@@ -77,7 +77,7 @@ interface Away {
 /** Resolves when it has happened; to when the coordination was away, if it was. */
 async function happen(peer: Peer, event: EventName, holdMs: number): Promise<Away | undefined> {
   const leader = await peer.leader();
-  if (leader === undefined) throw new Error('nobody takes the writes');
+  if (leader === undefined) throw new Error('no member takes writes');
   switch (event) {
     case 'kill':
       await peer.kill(leader);

@@ -5,9 +5,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from 'baton/server';
-import { Household } from './household.ts';
+import { runnable } from '../support/programs.ts';
+import { Household, lackOfHousehold } from './household.ts';
 import type { Peer, PeerClient, PeerKind } from './peer.ts';
-import { lacking, runnable } from './programs.ts';
 import { ask, fieldsOf } from './redis-ask.ts';
 import { SentinelClient } from './sentinel-client.ts';
 import { until } from './waiting.ts';
@@ -40,7 +40,7 @@ export const sentinel: PeerKind = {
     tight:
       'the same with down-after-milliseconds 500, failover-timeout 5000, min-replicas-to-write 1, repl-diskless-sync-delay 0, and a client that counts a write when WAIT 1 says that a replica has it; a switchover begins with CLIENT PAUSE WRITE',
   },
-  lacks: () => lacking('redis-server'),
+  lacks: () => lackOfHousehold(['redis-server']),
   create: (settings) => new Sentinel(SETTINGS[settings]!),
 };
 
@@ -77,7 +77,7 @@ class Sentinel implements Peer {
   }
 
   async whole(): Promise<void> {
-    await until('Redis and its sentinels becoming whole', WHOLE_MS, async () => {
+    await until('waiting for all replicas and sentinels', WHOLE_MS, async () => {
       const seen = await Promise.all(this.#boxes.map((box) => this.#seenBy(box)));
       return (
         seen.every((port) => port !== undefined && port === seen[0]) && (await this.#replicates(seen[0]!))

@@ -1,4 +1,5 @@
 /** The figures as people read them, and as programs do (`--json`). */
+import { middleOf } from '../support/measure.ts';
 import { type EventName, type PeerKind, WHAT } from './peer.ts';
 import type { Run, Stop } from './run.ts';
 
@@ -21,14 +22,8 @@ export interface Row {
   readonly stop?: Stop | null;
 }
 
-export interface Skipped {
-  readonly system: string;
-  readonly why: string;
-}
-
 export function rowOf(system: string, settings: string, event: EventName, runs: readonly Run[]): Row {
-  const inOrder = (pick: (run: Run) => number): readonly number[] => runs.map(pick).toSorted((a, b) => a - b);
-  const gaps = inOrder(({ gapMs }) => gapMs);
+  const gaps = runs.map(({ gapMs }) => gapMs);
   const sum = (field: 'acknowledged' | 'lostWrites'): number =>
     runs.reduce((total, run) => total + run[field], 0);
   return {
@@ -36,12 +31,12 @@ export function rowOf(system: string, settings: string, event: EventName, runs: 
     settings,
     event,
     runs: runs.length,
-    steadyMs: median(inOrder(({ steadyMs }) => steadyMs)),
-    medianMs: median(gaps),
-    worstMs: gaps.at(-1)!,
+    steadyMs: middleOf(runs.map(({ steadyMs }) => steadyMs)),
+    medianMs: middleOf(gaps),
+    worstMs: Math.max(...gaps),
     acknowledged: sum('acknowledged'),
     lostWrites: sum('lostWrites'),
-    gapsMs: runs.map(({ gapMs }) => gapMs),
+    gapsMs: gaps,
     ...((event === 'majority' || event === 'both') && {
       stop: worstStop(runs.flatMap(({ stop }) => stop ?? [])),
     }),
@@ -54,11 +49,6 @@ function worstStop(stops: readonly Stop[]): Stop | null {
     afterMs: Math.min(...stops.map(({ afterMs }) => afterMs)),
     backAfterMs: Math.max(...stops.map(({ backAfterMs }) => backAfterMs)),
   };
-}
-
-function median(sorted: readonly number[]): number {
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : Math.round((sorted[middle - 1]! + sorted[middle]!) / 2);
 }
 
 const COLUMNS = [

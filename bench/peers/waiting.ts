@@ -14,7 +14,7 @@ export async function until(what: string, limitMs: number, isSo: () => Promise<b
     });
     if (so) return;
     if (performance.now() > deadline)
-      throw new Error(`${what}: not within ${Math.round(limitMs / 1000)} s${last}.`);
+      throw new Error(`${what} took over ${Math.round(limitMs / 1000)} s${last}.`);
     await sleep(LOOK_MS);
   }
 }

@@ -52,7 +52,7 @@ export class PacedWriter {
   async untilWritten(limitMs: number): Promise<void> {
     const from = this.#number;
     const isSo = (): boolean => [...this.#acknowledged.values()].some((number) => number > from);
-    await until('writing again', limitMs, () => Promise.resolve(isSo()));
+    await until('the next acknowledged write', limitMs, () => Promise.resolve(isSo()));
   }
 
   /** Gives those under way a while; what is not acknowledged by then is not counted. */

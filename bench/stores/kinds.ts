@@ -1,5 +1,6 @@
 /** The stores that can be measured, by the scheme of their URLs: who is behind it, and what to know about the figures. */
-import { findProgram } from '../../test/support/programs.ts';
+import { type Lack, lackOf } from '../support/programs.ts';
+import { postgresIdentity } from '../support/servers.ts';
 import {
   type Place,
   startAzurite,
@@ -19,7 +20,7 @@ export interface StoreKind {
   start(): Promise<Place>;
 }
 
-export const KINDS: Readonly<Record<string, StoreKind>> = {
+export const KINDS = {
   memory: {
     about: 'a map in this process: what the library costs by itself. Not durable',
     start: () => startNothing('memory'),
@@ -62,11 +63,12 @@ export const KINDS: Readonly<Record<string, StoreKind>> = {
     about: "Baton's own gateway and an account of one region at Strong, three processes",
     start: async () => (await import('./gateway.ts')).startGateway(),
   },
-};
+} as const satisfies Readonly<Record<string, StoreKind>>;
+
+export type StoreName = keyof typeof KINDS;
 
 /** What is lacking here to start it. */
-export function lacks({ program }: StoreKind): string | undefined {
+export function lackOfStore({ program }: StoreKind): Lack | undefined {
   if (program === undefined) return undefined;
-  const found = findProgram(program);
-  return found.path === undefined ? `${program}: ${found.why}. ${found.how}` : undefined;
+  return lackOf([program], program === 'postgres' ? postgresIdentity() : undefined);
 }

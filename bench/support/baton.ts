@@ -1,24 +1,31 @@
 /** This library over acceptor services. */
 import { type Cluster, openCluster } from 'baton/caspaxos';
-import { startAcceptor, temporaryDirectory } from './processes.ts';
+import { startAcceptors } from './acceptors.ts';
+import type { Contender, Operate } from './contender.ts';
+import { Servers } from './servers.ts';
 
 const SERVERS = 3;
 
-export class BatonCluster {
-  readonly #urls: string[] = [];
+export class BatonCluster implements Contender {
+  readonly name = 'baton';
+  readonly #servers = new Servers('acceptors');
   readonly #clusters: Cluster[] = [];
+  #urls: readonly string[] = [];
 
   async start(): Promise<void> {
-    for (let index = 0; index < SERVERS; index += 1) {
-      const { url } = await startAcceptor(temporaryDirectory('acceptor'));
-      this.#urls.push(url);
-    }
+    this.#urls = await startAcceptors(this.#servers, SERVERS);
   }
 
-  async proposer(
-    id: number,
-    rounds: 1 | 2,
-  ): Promise<{ cluster: Cluster; operate: (register: string) => Promise<boolean> }> {
+  async stop(): Promise<void> {
+    await this.closeClients();
+    await this.#servers.stop();
+  }
+
+  async proposer(id: number, rounds: 1 | 2): Promise<Operate> {
+    return operationOn(await this.open(id, rounds));
+  }
+
+  async open(id: number, rounds: 1 | 2): Promise<Cluster> {
     const cluster = await openCluster({
       acceptors: this.#urls,
       proposer: `bench-${id}`,
@@ -26,11 +33,7 @@ export class BatonCluster {
       timeoutMs: 20_000,
     });
     this.#clusters.push(cluster);
-    const operate = async (register: string): Promise<boolean> => {
-      const { outcome } = await cluster.change<number>(register, (value) => (value ?? 0) + 1);
-      return outcome === 'committed';
-    };
-    return { cluster, operate };
+    return cluster;
   }
 
   async closeClients(): Promise<void> {
@@ -46,4 +49,11 @@ export class BatonCluster {
     }
     return total;
   }
+}
+
+export function operationOn(cluster: Cluster): Operate {
+  return async (register) => {
+    const { outcome } = await cluster.change<number>(register, (value) => (value ?? 0) + 1);
+    return outcome === 'committed';
+  };
 }

@@ -6,7 +6,9 @@ import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from 'baton/server';
-import { start, temporaryDirectory } from './processes.ts';
+import type { Contender, Operate } from './contender.ts';
+import { runnable } from './programs.ts';
+import { Servers } from './servers.ts';
 
 interface Cache {
   lostLeadership(key: string): void;
@@ -39,7 +41,9 @@ interface Gryadka {
 const require = createRequire(import.meta.url);
 const SERVERS = 3;
 
-export class GryadkaCluster {
+export class GryadkaCluster implements Contender {
+  readonly name = 'gryadka';
+  readonly #servers = new Servers('gryadka');
   readonly #gryadka = require('gryadka') as Gryadka;
   readonly #ports: number[] = [];
   readonly #scripts: { readonly prepare: string; readonly accept: string };
@@ -51,32 +55,30 @@ export class GryadkaCluster {
     this.#scripts = { prepare: lua('prepare'), accept: lua('accept') };
   }
 
-  async start(redisServer: string, env: NodeJS.ProcessEnv): Promise<void> {
+  async start(): Promise<void> {
+    const redis = runnable('redis-server');
     for (let index = 0; index < SERVERS; index += 1) {
       const port = await freePort();
-      const directory = temporaryDirectory('redis');
-      const child = start(
-        redisServer,
-        ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', directory, '--appendonly', 'yes'].concat([
-          '--appendfsync',
-          'always',
-          '--save',
-          '',
-        ]),
-        env,
-      );
-      child.stdout!.resume();
+      const directory = this.#servers.directory();
+      const where = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', directory];
+      const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''];
+      this.#servers.start(redis, [...where, ...durable], join(directory, 'log'));
       await loadScripts(port, [this.#scripts.prepare, this.#scripts.accept]);
       this.#ports.push(port);
     }
   }
 
-  /** Operation `(register)` of a proposer of its own. With two rounds its cached ballot is dropped before each change. */
-  proposer(id: number, rounds: 1 | 2): (register: string) => Promise<boolean> {
+  async stop(): Promise<void> {
+    await this.closeClients();
+    await this.#servers.stop();
+  }
+
+  /** With two round trips its cached ballot is dropped before each change. */
+  proposer(id: number, rounds: 1 | 2): Promise<Operate> {
     const acceptors = this.#ports.map((port) => this.#connect(port));
     const cache = new this.#gryadka.Cache(id);
     const proposer = new this.#gryadka.Proposer(cache, acceptors, { read: 2, write: 2 });
-    return async (register) => {
+    return Promise.resolve(async (register) => {
       if (rounds === 2) cache.lostLeadership(register);
       const { status } = await proposer.changeQuery(
         register,
@@ -85,11 +87,12 @@ export class GryadkaCluster {
         {},
       );
       return status === 'OK';
-    };
+    });
   }
 
-  closeClients(): void {
+  closeClients(): Promise<void> {
     for (const client of this.#clients.splice(0)) client.close();
+    return Promise.resolve();
   }
 
   #connect(port: number): AcceptorClient {

@@ -40,6 +40,13 @@ export function median(values: readonly number[]): number {
   );
 }
 
+/** Of whole milliseconds; between the two in the middle where there are two. */
+export function middleOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : Math.round((sorted[middle - 1]! + sorted[middle]!) / 2);
+}
+
 function percentile(sorted: readonly number[], share: number): number {
   if (sorted.length === 0) return Number.NaN;
   return round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!);

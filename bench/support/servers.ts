@@ -1,56 +1,48 @@
 /**
- * Real servers that a benchmark runs beside ours: found where Debian puts them, started with their output in a log file,
- * under another user where they refuse root, and never left behind. On Linux the kernel ends them with us (setpriv's
- * --pdeathsig), even when we are killed; PostgreSQL would otherwise go on as an orphan.
+ * Real servers that a benchmark starts: with their output in a log file, data in temporary directories, under another user
+ * where they refuse root, and never left behind. On Linux the kernel ends them with us (setpriv's --pdeathsig), even when we
+ * are killed; PostgreSQL would otherwise go on as an orphan.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, type SpawnOptions, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  accessSync,
   chownSync,
   closeSync,
-  constants,
   existsSync,
   mkdtempSync,
   openSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const READY_SECONDS = 30;
 const STOP_SECONDS = 10;
 const NOBODY = 65_534;
+const POSTGRES_HOME = '/var/lib/postgresql';
 
-/** A program on the PATH, or in one of the folders given. */
-export function findOnPath(name: string, folders: readonly string[] = []): string | undefined {
-  return [...(process.env['PATH'] ?? '').split(delimiter), ...folders]
-    .map((folder) => join(folder, name))
-    .find((path) => isExecutable(path));
+/** A program to start, with what is to be added to its environment. */
+export interface Startable {
+  readonly path: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Where Debian keeps PostgreSQL's programs, the newest version first: they are not on the PATH. */
-export function postgresFolders(root = '/usr/lib/postgresql'): readonly string[] {
-  if (!existsSync(root)) return [];
-  return readdirSync(root)
-    .sort((a, b) => Number(b) - Number(a))
-    .map((version) => join(root, version, 'bin'));
-}
+/** This Node. */
+export const NODE: Startable = { path: process.execPath };
 
 export interface Identity {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Whom to run a server as that refuses root: the owner of `home` if there is one, otherwise nobody. Undefined: as we are. */
-export function otherThanRoot(home: string): Identity | undefined {
+/** PostgreSQL refuses root: then it runs as the user of its package if there is one, otherwise as nobody. Undefined: as we are. */
+export function postgresIdentity(): Identity | undefined {
   if (process.getuid?.() !== 0) return undefined;
-  if (!existsSync(home)) return { uid: NOBODY, gid: NOBODY };
-  const { uid, gid } = statSync(home);
+  if (!existsSync(POSTGRES_HOME)) return { uid: NOBODY, gid: NOBODY };
+  const { uid, gid } = statSync(POSTGRES_HOME);
   return uid === 0 ? { uid: NOBODY, gid: NOBODY } : { uid, gid };
 }
 
@@ -79,7 +71,7 @@ export class Servers {
 
   /** `stopSignal` is the one by which it ends at once and in order. */
   start(
-    program: string,
+    program: Startable,
     args: readonly string[],
     log: string,
     stopSignal: NodeJS.Signals = 'SIGTERM',
@@ -90,10 +82,10 @@ export class Servers {
     return child;
   }
 
-  async run(program: string, args: readonly string[], log: string): Promise<void> {
+  async run(program: Startable, args: readonly string[], log: string): Promise<void> {
     const child = this.#spawn(program, args, log);
     const [code] = (await once(child, 'exit')) as [number | null];
-    if (code !== 0) throw new Error(`${program} failed with ${code}: ${tail(log)}`);
+    if (code !== 0) throw new Error(`${program.path} failed with ${code}: ${tail(log)}`);
   }
 
   /** Asks until it is so; fails with the log's last lines when that takes too long. */
@@ -122,22 +114,21 @@ export class Servers {
     process.removeListener('exit', this.#killAll);
   }
 
-  #spawn(program: string, args: readonly string[], log: string): ChildProcess {
+  #spawn({ path, env }: Startable, args: readonly string[], log: string): ChildProcess {
     const output = openSync(log, 'a');
-    const stdio = ['ignore', output, output] as const;
-    const setpriv = process.platform === 'linux' ? findOnPath('setpriv') : undefined;
+    const identity = this.#identity;
+    const options: SpawnOptions = {
+      stdio: ['ignore', output, output],
+      cwd: tmpdir(),
+      env: { ...process.env, ...env },
+    };
     try {
-      if (setpriv === undefined)
-        return spawn(program, args, { stdio: [...stdio], cwd: tmpdir(), ...this.#identity });
-      const identity = this.#identity;
+      if (!hasSetpriv()) return spawn(path, args, { ...options, ...identity });
       const as =
         identity === undefined
           ? []
           : ['--reuid', `${identity.uid}`, '--regid', `${identity.gid}`, '--clear-groups'];
-      return spawn(setpriv, [...as, '--pdeathsig', 'KILL', program, ...args], {
-        stdio: [...stdio],
-        cwd: tmpdir(),
-      });
+      return spawn('setpriv', [...as, '--pdeathsig', 'KILL', path, ...args], options);
     } finally {
       closeSync(output);
     }
@@ -148,13 +139,12 @@ export class Servers {
   }
 }
 
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+let setpriv: boolean | undefined;
+
+/** A program of util-linux. */
+function hasSetpriv(): boolean {
+  setpriv ??= process.platform === 'linux' && spawnSync('setpriv', ['--version']).status === 0;
+  return setpriv;
 }
 
 function tail(log: string): string {

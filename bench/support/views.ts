@@ -44,5 +44,5 @@ export async function wish({ config }: LocalCluster, partitionSet: string, inten
     const response = await fetch(url, { method: 'POST', body, headers }).catch(() => undefined);
     if (response?.ok === true) return;
   }
-  throw new Error(`Nobody takes the wish ${JSON.stringify(intent)}.`);
+  throw new Error(`No node accepted the intent ${JSON.stringify(intent)}.`);
 }

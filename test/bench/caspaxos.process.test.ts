@@ -1,6 +1,6 @@
 /** That the benchmark runs and prints what it says; never how fast anything is. */
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { run } from '../cli/run-cli.ts';
 import { needProgram } from '../support/programs.ts';
 
@@ -15,17 +15,15 @@ interface Row {
   readonly p99Ms: number;
 }
 
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
 test('bench:caspaxos --json has a row for each system, path and load', async (context) => {
   needProgram(context, 'redis-server');
-  const { code, stdout, stderr } = await run(process.execPath, [
-    BENCH,
-    '--json',
-    '--seconds',
-    '0.2',
-    '--repeat',
-    '1',
-  ]);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const flags = ['--json', '--seconds', '0.2', '--repeat', '1'];
+  const { code, stdout, stderr } = await run(process.execPath, [BENCH, ...flags]);
+  expect(code, stderr).toBe(0);
   const { rows, contention, cost, roles } = JSON.parse(stdout) as {
     rows: Row[];
     contention: Row[];
@@ -47,4 +45,16 @@ test('bench:caspaxos --json has a row for each system, path and load', async (co
     expect(syncsPerChange).toBeLessThan(3);
   }
   expect(roles.stepsPerSecond).toBeGreaterThan(0);
+});
+
+test('without Redis the library is measured alone, and the end says what is missing', async () => {
+  const lacking = [{ name: 'redis-server', why: 'it is on another machine', how: 'go there' }];
+  vi.stubEnv('BATON_PROGRAMS', JSON.stringify(lacking));
+  const flags = ['--seconds', '0.1', '--repeat', '1'];
+  const { code, stdout, stderr } = await run(process.execPath, [BENCH, ...flags]);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toMatch(/^baton +1 round trip +64 in flight +[\d,]+\/s/m);
+  expect(stdout).not.toMatch(/^gryadka|^Ratio/m);
+  const why = 'it needs redis-server: it is on another machine';
+  expect(stdout.endsWith(`\nLeft out:\n  gryadka: ${why}\n    to get it: go there\n`), stdout).toBe(true);
 });

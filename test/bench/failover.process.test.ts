@@ -32,10 +32,3 @@ test('bench:failover --json has a row for each fault: its gaps, and no acknowled
   expect(worstMs).toBe(medianMs);
   expect(stderr).toMatch(/^switchover 1 of 1: \d+ ms, [1-9]\d* writes, 0 lost$/m);
 });
-
-test('a fault that there is not is refused before anything is started', async () => {
-  const { code, stdout, stderr } = await run(process.execPath, [BENCH, '--faults', 'meteorite']);
-  expect(code).not.toBe(0);
-  expect(stdout).toBe('');
-  expect(stderr).toContain('There is no fault meteorite.');
-});

@@ -2,11 +2,12 @@ import { BatonError, type Container } from 'baton/client';
 import { newOutageCounts, type OutageCounts } from 'baton/sim';
 import { describe, expect, test } from 'vitest';
 import { calmBetween, processorsOf } from '../../bench/outage/calm.ts';
-import { type OutagePlan, readPlan } from '../../bench/outage/plan.ts';
+import { FLAGS, type OutagePlan, planOf } from '../../bench/outage/plan.ts';
 import { compare, shortcomings, told } from '../../bench/outage/report.ts';
 import type { RealResult } from '../../bench/outage/round.ts';
 import { SetWriter } from '../../bench/outage/set-writer.ts';
 import { plannedCase, simulatedCase } from '../../bench/outage/simulated.ts';
+import { readFlags } from '../../bench/support/flags.ts';
 
 interface Held {
   number: number;
@@ -94,8 +95,8 @@ describe('a client of a partition-set', () => {
   });
 });
 
-function planOf(...args: string[]): OutagePlan {
-  return readPlan(args) as OutagePlan;
+function planned(...args: string[]): OutagePlan {
+  return planOf(readFlags(FLAGS, args));
 }
 
 /** As if all partition-sets had been back after so long. */
@@ -110,7 +111,7 @@ function resultOf(plan: OutagePlan, counts: OutageCounts, more: Partial<RealResu
 }
 
 describe('a run', () => {
-  const plan = planOf('--profile', 'fast', '--partition-sets', '4', '--outages', '1');
+  const plan = planned('--profile', 'fast', '--partition-sets', '4', '--outages', '1');
   const good = [2500, 2600, 2700, 2800];
 
   test('that is as it should be has no shortcomings', () => {
@@ -119,11 +120,11 @@ describe('a run', () => {
   });
 
   test.each([
-    ['half too late', [4100, 4200, 4300, 4400], {}, /half were back after 4\.\d s, not 4 s/],
-    ['one too late', [2500, 2600, 2700, 6100], {}, /all were back after 6\.1 s, not 6 s/],
-    ['one that did not stop', [2500, 2600, 2700], {}, /only 3 of 4 stopped/],
+    ['half too late', [4100, 4200, 4300, 4400], {}, /half recovered within 4\.\d s, the goal is 4 s/],
+    ['one too late', [2500, 2600, 2700, 6100], {}, /all recovered within 6\.1 s, the goal is 6 s/],
+    ['one that did not stop', [2500, 2600, 2700], {}, /writes stopped in only 3 of 4 cases/],
     ['a lost write', good, { lostWrites: 1 }, /1 acknowledged writes were lost/],
-    ['one that did not go home', good, { away: 1 }, /1 were not home again/],
+    ['one that did not go home', good, { away: 1 }, /1 partition-sets were not back in west/],
   ])('with %s says so', (_, recovery, more, sentence) => {
     const result = resultOf(plan, countsOf(plan, ...recovery), more);
     expect(shortcomings(result, []).join('; ')).toMatch(sentence);
@@ -134,12 +135,12 @@ describe('a run', () => {
     const simulated = countsOf(plan, 2000, 2000, 2000, 2000);
     const compared = compare(result, simulated);
     expect(compared.map(({ agrees }) => agrees)).toEqual([false, false]);
-    expect(shortcomings(result, compared).join()).toMatch(/p50 is 2\.\d s, and 2\.0 s in the simulator/);
+    expect(shortcomings(result, compared).join()).toMatch(/p50 is 2\.\d s here and 2\.0 s in the simulator/);
   });
 });
 
 describe('the calm before the outage', () => {
-  const plan = planOf('--profile', 'fast', '--acceptors', '3', '--nodes-per-region', '2');
+  const plan = planned('--profile', 'fast', '--acceptors', '3', '--nodes-per-region', '2');
   const cold = {
     atMs: 1000,
     cpuSeconds: { 'west-1': 5, 'west-2': 1, 'east-1': 0, 'north-1': 2, a1: 3, a2: 1, a3: 0, dns: 1 },
@@ -177,17 +178,17 @@ describe('the calm before the outage', () => {
     expect(processesPerRegion).toBe(2);
     expect(simulatedCase(plan, calm)).toMatchObject({ oneWayMs: 10, processors: { regionCalm } });
     expect(told(calm)).toMatch(
-      /an update took 40\.0 ms and the processes used \(in the table: calm\) 1\.25 of \d+ cores; the simulator/,
+      /a state update took 40\.0 ms, and the processes used 1\.25 of \d+ cores \(column calm\); the simulator/,
     );
   });
 });
 
 test.each([
-  [['--kind', 'slow'], /for the simulator/],
-  [['--kind', 'nothing'], /There is no kind/],
-  [['--acceptors', '4'], /odd number/],
+  [['--kind', 'slow'], /--kind slow exists only in the simulator/],
+  [['--kind', 'nothing'], /--kind does not know "nothing"/],
+  [['--acceptors', '4'], /odd number from 1 to 7/],
   [['--minutes', '0'], /--minutes needs a number above 0/],
-  [['--profile', 'slow'], /There is no profile/],
+  [['--profile', 'slow'], /--profile does not know "slow"/],
 ])('%j is refused', (args, sentence) => {
-  expect(() => readPlan(args)).toThrow(sentence);
+  expect(() => planned(...args)).toThrow(sentence);
 });
