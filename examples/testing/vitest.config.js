@@ -1,2 +1,2 @@
 // Starting and killing processes takes longer than most tests.
-export default { test: { testTimeout: 60_000, hookTimeout: 60_000 } };
+export default { test: { testTimeout: 120_000, hookTimeout: 120_000 } };

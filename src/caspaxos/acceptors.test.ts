@@ -36,7 +36,7 @@ acceptorConformance('service', {
   async open(place) {
     const disk = await DiskAcceptor.open({ directory: join(root, place), journalBytes: 4 * 1024 * 1024 });
     const server = await AcceptorServer.listen(disk, { host: '127.0.0.1', port: 0 });
-    const client = new ServiceAcceptor(new URL(server.url), { timeoutMs: 10_000 });
+    const client = new ServiceAcceptor(new URL(server.url), { timeoutMs: 60_000 });
     return new Proxy(client, { get: (target, name) => (name === 'close' ? close : bound(target, name)) });
     async function close(): Promise<void> {
       await client.close();

@@ -2,9 +2,11 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { errorOf, increment, memoryUrls, openFor, storeOf, until } from '../../test/caspaxos/clusters.ts';
+import { errorOf, increment, memoryUrls, openFor, storeOf } from '../../test/caspaxos/clusters.ts';
 import { temporaryDirectory } from '../../test/caspaxos/directories.ts';
+import { leapingHost } from '../../test/caspaxos/leaping-host.ts';
 import { TestService } from '../../test/caspaxos/services.ts';
+import { until } from '../../test/support/until.ts';
 import type { CasPaxosError } from './errors.ts';
 import { registerKey } from './stores/keys.ts';
 import { StoreAcceptor } from './stores/store-acceptor.ts';
@@ -184,7 +186,7 @@ describe('acceptor URLs', () => {
     const warnings: CasPaxosError[] = [];
     const even = await openFor({ acceptors: memoryUrls(4) });
     even.on('warning', (error) => warnings.push(error));
-    await until(() => warnings.length > 0, 'there is a warning');
+    await until('there is a warning', () => warnings.length > 0);
     expect(warnings).toMatchObject([{ code: 'EVEN_ACCEPTORS' }]);
     expect(await even.change('k', increment)).toMatchObject({ outcome: 'committed' });
     const odd = await openFor({ acceptors: memoryUrls(3) });
@@ -226,7 +228,7 @@ describe('the first start of a cluster', () => {
   test('finds something that is no acceptor', async () => {
     const server = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
-    await until(() => server.listening, 'the server listens');
+    await until('the server listens', () => server.listening);
     const { port } = server.address() as { port: number };
     const acceptors = [`http://127.0.0.1:${port}`, ...memoryUrls(2)];
     expect(await errorOf(openFor({ acceptors }))).toMatchObject({
@@ -251,7 +253,7 @@ describe('a corrupt record', () => {
     cluster.on('warning', (error) => warnings.push(error));
     expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed', value: 2 });
     expect(await cluster.change('other', increment)).toMatchObject({ outcome: 'committed', value: 2 });
-    await until(() => warnings.length > 0, 'there is a warning');
+    await until('there is a warning', () => warnings.length > 0);
     expect(warnings[0]).toMatchObject({ code: 'CORRUPT_RECORD' });
     const [after] = await store.read([registerKey('k')]);
     expect(after!.text).toBe('garbage');
@@ -268,8 +270,14 @@ describe('a corrupt record', () => {
       const [document] = await store.read([registerKey('k')]);
       await store.write([{ key: registerKey('k'), text: 'garbage', expected: document?.version }]);
     }
-    const cluster = await openFor({ acceptors });
-    expect(await cluster.change('k', increment, { timeoutMs: 1000 })).toMatchObject({
+    const host = leapingHost();
+    const cluster = await openFor({ acceptors, host });
+    const warned = new Promise((resolve) => cluster.on('warning', resolve));
+    const work = cluster.change('k', increment, { timeoutMs: 60_000 });
+    await warned;
+    // What was heard within the time of the call is its reason.
+    host.leap(59_900);
+    expect(await work).toMatchObject({
       outcome: 'rejected',
       error: { code: 'DEADLINE_EXCEEDED', message: expect.stringContaining('did not write') },
     });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { gate, until } from '../../test/caspaxos/clusters.ts';
+import { gate } from '../../test/caspaxos/clusters.ts';
 import { accept, promise } from '../../test/conformance/messages.ts';
+import { until } from '../../test/support/until.ts';
 import type { Acceptor } from './acceptors.ts';
 import { Batcher } from './batcher.ts';
 import type { RegisterReply, RegisterRequest } from './core/index.ts';
@@ -103,7 +104,7 @@ describe('the way to one acceptor', () => {
     );
     let answers = 0;
     const first = send(batcher, promise('a', 1)).then((reply) => ((answers += 1), reply));
-    await until(() => calls === 1, 'the first is under way');
+    await until('the first is under way', () => calls === 1);
     const second = send(batcher, promise('b', 1));
     expect(await first).toMatchObject({ type: 'failed', code: 'TIMED_OUT' });
     expect(await second).toMatchObject({ code: 'b' });

@@ -7,12 +7,16 @@ import {
   memoryUrls,
   openAround,
   openFor,
-  until,
 } from '../../test/caspaxos/clusters.ts';
+import { leapingHost } from '../../test/caspaxos/leaping-host.ts';
 import { isAccept, Lines } from '../../test/caspaxos/lines.ts';
+import { until } from '../../test/support/until.ts';
 import type { Acceptor } from './acceptors.ts';
 import type { Cluster } from './cluster.ts';
 import type { RegisterRequest } from './core/index.ts';
+
+/** Nothing ends by itself in this time. */
+const LONG_MS = 3_600_000;
 
 /** A cluster whose acceptors hold what `when` picks until the gate opens; `reached` tells that something is held. */
 async function holding(when: (request: RegisterRequest) => boolean = () => true) {
@@ -28,26 +32,28 @@ async function holding(when: (request: RegisterRequest) => boolean = () => true)
       return acceptor.handle(requests, index);
     });
   const urls = memoryUrls();
-  const cluster: Cluster = await openAround(urls, wrap, { requestTimeoutMs: 20_000 });
-  return { urls, cluster, held, reached, arm: () => (isArmed = true) };
+  const host = leapingHost();
+  const cluster: Cluster = await openAround(urls, wrap, { host, requestTimeoutMs: LONG_MS });
+  return { urls, cluster, held, reached, host, arm: () => (isArmed = true) };
 }
 
 describe('a deadline', () => {
   test('ends a change in time: rejected if nothing was proposed', async () => {
     const { cluster, arm } = await holding();
     arm();
-    const startedAt = performance.now();
     expect(await cluster.change('k', increment, { timeoutMs: 50 })).toMatchObject({
       outcome: 'rejected',
       error: { code: 'DEADLINE_EXCEEDED', outcome: 'rejected' },
     });
-    expect(performance.now() - startedAt).toBeLessThan(5000);
   });
 
   test('ends a change in time: unknown if something was', async () => {
-    const { cluster, arm } = await holding(isAccept);
+    const { cluster, arm, reached, host } = await holding(isAccept);
     arm();
-    expect(await cluster.change('k', increment, { timeoutMs: 1000 })).toMatchObject({
+    const work = cluster.change('k', increment, { timeoutMs: LONG_MS });
+    await reached.passed;
+    host.leap(LONG_MS);
+    expect(await work).toMatchObject({
       outcome: 'unknown',
       error: { code: 'DEADLINE_EXCEEDED', outcome: 'unknown' },
     });
@@ -56,9 +62,7 @@ describe('a deadline', () => {
   test('ends a read in time, though the acceptors say nothing', async () => {
     const { cluster, arm } = await holding();
     arm();
-    const startedAt = performance.now();
     expect(await errorOf(cluster.read('k', { timeoutMs: 50 }))).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
-    expect(performance.now() - startedAt).toBeLessThan(5000);
   });
 
   test('comes from the options of the cluster when the caller says nothing', async () => {
@@ -71,10 +75,13 @@ describe('a deadline', () => {
 
   test('says what kept it', async () => {
     const lines = new Lines(3);
-    const cluster = await openAround(memoryUrls(), lines.wrap);
+    const host = leapingHost();
+    const cluster = await openAround(memoryUrls(), lines.wrap, { host });
     lines.set('cut', 'cut', 'open');
-    const outcome = await cluster.change('k', increment, { timeoutMs: 1000 });
-    expect(outcome).toMatchObject({
+    const work = cluster.change('k', increment, { timeoutMs: LONG_MS });
+    await until('two are down', () => cluster.acceptors.filter(({ state }) => state === 'down').length === 2);
+    host.leap(LONG_MS);
+    expect(await work).toMatchObject({
       error: { message: expect.stringMatching(/2 of 3 acceptors do not answer .*the line is cut/) },
     });
   });
@@ -83,7 +90,7 @@ describe('a deadline', () => {
     const { cluster, arm, held } = await holding();
     arm();
     const first = cluster.change('k', increment, { timeoutMs: 30 });
-    const second = cluster.change('k', increment, { timeoutMs: 20_000 });
+    const second = cluster.change('k', increment, { timeoutMs: LONG_MS });
     expect(await first).toMatchObject({ outcome: 'rejected' });
     held.open();
     expect(await second).toMatchObject({ outcome: 'committed', value: 1 });
@@ -129,7 +136,7 @@ describe('an AbortSignal', () => {
     expect(await work).toMatchObject({ outcome: 'unknown', error: { code: 'ABORTED', outcome: 'unknown' } });
     held.open();
     const other = await openFor({ acceptors: urls });
-    await until(async () => (await other.read('k')).value === 1, 'the accept has arrived');
+    await until('the accept has arrived', async () => (await other.read('k')).value === 1);
   });
 
   test('during a read ends it at once', async () => {

@@ -7,9 +7,9 @@ import {
   nameOf,
   openAround,
   openFor,
-  until,
 } from '../../test/caspaxos/clusters.ts';
 import { Lines } from '../../test/caspaxos/lines.ts';
+import { until } from '../../test/support/until.ts';
 import { CasPaxosError } from './errors.ts';
 import { reject } from './editing.ts';
 import { committed } from './outcomes.ts';
@@ -213,10 +213,10 @@ describe('counters and events', () => {
     );
     lines.set('open', 'cut', 'open');
     for (let at = 0; at < 5; at += 1) await cluster.change('k', increment);
-    await until(() => events.length > 0, 'it is reported down');
+    await until('it is reported down', () => events.length > 0);
     lines.set('open', 'open', 'open');
     for (let at = 0; at < 5; at += 1) await cluster.change('k', increment);
-    await until(() => events.length > 1, 'it is reported up');
+    await until('it is reported up', () => events.length > 1);
     for (let at = 0; at < 5; at += 1) await cluster.change('k', increment);
     expect(events).toEqual(['b down UNREACHABLE', 'b up']);
   });
@@ -238,7 +238,7 @@ describe('counters and events', () => {
     const cluster = await openAround(memoryUrls(), lines.wrap);
     lines.set('cut', 'open', 'open');
     await cluster.change('k', increment);
-    await until(() => cluster.counters.failedRequests > 0, 'the request has failed');
+    await until('the request has failed', () => cluster.counters.failedRequests > 0);
     expect(cluster.counters.requests).toBeGreaterThan(cluster.counters.failedRequests);
   });
 
@@ -250,7 +250,7 @@ describe('counters and events', () => {
     );
     MemoryStore.clear(nameOf(acceptors[1]!));
     await cluster.change('new', increment);
-    await until(() => cluster.acceptors[1]!.state === 'down', 'it is reported');
+    await until('it is reported', () => cluster.acceptors[1]!.state === 'down');
     expect(cluster.acceptors[1]).toMatchObject({ state: 'down', error: { code: 'ACCEPTOR_EMPTY' } });
   });
 });

@@ -8,6 +8,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Child, Nursery } from '../../test/process/support/nursery.ts';
+import { until } from '../../test/support/until.ts';
 import { freePort, initAuthority, issueInto } from '../server/index.ts';
 
 const BATON = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
@@ -34,10 +35,8 @@ class Acceptor {
     );
   }
 
-  async says(msg: string): Promise<Record<string, unknown>> {
-    const found = (): Record<string, unknown> | undefined => this.lines.find((line) => line['msg'] === msg);
-    await expect.poll(found, { timeout: 20_000, interval: 20 }).toBeDefined();
-    return found()!;
+  says(msg: string): Promise<Record<string, unknown>> {
+    return until(`it says "${msg}"`, () => this.lines.find((line) => line['msg'] === msg));
   }
 
   async hangUp(answer: string): Promise<Record<string, unknown>> {
@@ -73,7 +72,7 @@ async function serialAt(url: string): Promise<string> {
   return serialNumber;
 }
 
-describe('SIGHUP', { timeout: 60_000 }, () => {
+describe('SIGHUP', () => {
   test('puts a new token and a new certificate in force, and keeps who is connected', async () => {
     const token = join(nursery.directory, 'token');
     writeFileSync(token, 'first-token\n');

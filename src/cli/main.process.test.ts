@@ -24,7 +24,7 @@ function baton(...args: string[]): Promise<Ran> {
   });
 }
 
-describe('the help', { timeout: 60_000 }, () => {
+describe('the help', () => {
   test('has every command, and the help of each is its own', async () => {
     const { code, out } = await baton('--help');
     const listed = [...out.matchAll(/^ {2}([a-z][a-z-]*)(?= )/gm)].map(([, name]) => name);
@@ -44,7 +44,7 @@ describe('the help', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a gateway that cannot start', { timeout: 60_000 }, () => {
+describe('a gateway that cannot start', () => {
   let directory: string;
   let path: string;
 

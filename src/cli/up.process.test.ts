@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isRunning } from '../caspaxos/index.ts';
 import { freePortBase } from '../../test/support/port-base.ts';
+import { until } from '../../test/support/until.ts';
 import { readState } from '../server/index.ts';
 
 const BATON = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
@@ -42,8 +43,11 @@ async function start(...flags: string[]): Promise<ChildProcess> {
   return up;
 }
 
-function printed(text: string | RegExp): Promise<void> {
-  return expect.poll(() => output, { timeout: 60_000, interval: 50 }).toMatch(text);
+async function printed(text: RegExp): Promise<void> {
+  await until(`it prints ${text}`, () => {
+    expect(output).toMatch(text);
+    return true;
+  });
 }
 
 interface Ran {
@@ -70,7 +74,7 @@ async function exitOf(child: ChildProcess): Promise<unknown> {
   return child.exitCode ?? child.signalCode;
 }
 
-describe('baton up', { timeout: 90_000 }, () => {
+describe('baton up', () => {
   test('says where everything is, obeys chaos, tells of the failover, and stops in order', async () => {
     const child = await start();
     await printed(/Ctrl-C stops everything/);
@@ -134,7 +138,7 @@ describe('baton up', { timeout: 90_000 }, () => {
     const members = await family();
     expect(members.every(isRunning)).toBe(true);
     child.kill('SIGKILL');
-    await expect.poll(() => members.filter(isRunning), { timeout: 15_000, interval: 50 }).toEqual([]);
+    await until('none of them runs', () => !members.some(isRunning));
     const again = await start('--no-gateways');
     await printed(/Ctrl-C stops everything/);
     expect(output).not.toMatch(/API, global|CosmosClient/);

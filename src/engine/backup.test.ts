@@ -1,8 +1,9 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { EngineSet, PARTITION_SET } from '../../test/engine/engine-set.ts';
+import { until } from '../../test/support/until.ts';
 import { NODE_HOST } from '../caspaxos/index.ts';
 import {
   epkOf,
@@ -105,7 +106,7 @@ describe('a backup', () => {
         .partition('west')
         .assume({ role: 'writer', epoch: 1, accepts: true, commitSet: REGIONS });
       await restored.put('west', 'd-0', 'new');
-      await vi.waitFor(() => expect(restored.log('east')).toHaveLength(51));
+      await until('the east has all', () => restored.log('east').length === 51);
       expect(valueIn(disks.get('east')!.partition(PARTITION_SET), 'd-0')).toBe('new');
       expect(valueIn(disks.get('east')!.partition(PARTITION_SET), 'd-19')).toBe('value 39');
     } finally {

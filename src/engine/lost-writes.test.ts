@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { EngineSet } from '../../test/engine/engine-set.ts';
+import { until } from '../../test/support/until.ts';
 import { epkOf, exportLostWrites, type LostWrite, lostWrite, nodeJson } from './index.ts';
 
 const REGIONS = ['west', 'east'];
@@ -16,14 +17,14 @@ describe('writes that a failover lost', () => {
     await set.partition('east').assume({ role: 'reader', epoch: 1, writer: 'west' });
     await set.partition('west').assume({ role: 'writer', epoch: 1, accepts: true, commitSet: REGIONS });
     await set.put('west', 'kept', 'first');
-    await vi.waitFor(() => expect(set.log('east')).toHaveLength(1));
+    await until('the east has it', () => set.log('east').length === 1);
     set.connect('west', 'east', false);
     await set.put('west', 'kept', 'second');
     await set.put('west', 'new', 'only here');
     await set.partition('east').assume({ role: 'writer', epoch: 2, accepts: true, commitSet: ['east'] });
     await set.partition('west').assume({ role: 'reader', epoch: 2, writer: 'east' });
     set.connect('west', 'east', true);
-    await vi.waitFor(() => expect(set.partition('west').undone()).toHaveLength(2));
+    await until('the west has undone both', () => set.partition('west').undone().length === 2);
   });
 
   afterEach(() => set.close());

@@ -1,11 +1,24 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { memoryUrls, openFor } from '../../test/caspaxos/clusters.ts';
 import { configurationFor, FailoverAgent, MemoryPartitionSet, PROFILES, registerOf } from './index.ts';
 
 const REGIONS = ['west', 'east', 'north'];
-const PATIENCE_MS = 40_000;
+/** Of virtual time. */
+const PATIENCE_MS = 120_000;
+const STEP_MS = 10;
 
-/** Three regions in this process, with real agents, a real cluster and drivers in memory. */
+/** Time passes until the work is done. */
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let isDone = false;
+  const end = (): void => {
+    isDone = true;
+  };
+  work.then(end, end);
+  while (!isDone) await vi.advanceTimersByTimeAsync(STEP_MS);
+  return work;
+}
+
+/** Three regions in this process, whose time passes as fast as they can use it, with real agents, a real cluster and drivers in memory. */
 class Fleet {
   readonly data = new MemoryPartitionSet(REGIONS);
   readonly agents = new Map<string, FailoverAgent>();
@@ -13,7 +26,11 @@ class Fleet {
   readonly urls = memoryUrls(3);
   #writes = 0;
 
-  async start(region: string): Promise<void> {
+  async start(...regions: readonly string[]): Promise<void> {
+    await inTime(Promise.all(regions.map((region) => this.#start(region))));
+  }
+
+  async #start(region: string): Promise<void> {
     const agent = await FailoverAgent.start({
       acceptors: this.urls,
       region,
@@ -32,17 +49,17 @@ class Fleet {
     const agent = this.agents.get(region)!;
     this.agents.delete(region);
     this.data.driver(region).crash();
-    await agent.crash();
+    await inTime(agent.crash());
   }
 
   /** Writes wherever it is taken until that region takes it. Never do two take writes at one moment. */
   async writesAt(region: string): Promise<void> {
-    const until = performance.now() + PATIENCE_MS;
-    while (performance.now() < until) {
+    for (const until = performance.now() + PATIENCE_MS; performance.now() < until;) {
       const takers = [...this.agents].filter(([, agent]) => agent.mayWrite()).map(([name]) => name);
       expect(takers.length).toBeLessThanOrEqual(1);
-      if (takers[0] !== undefined && (await this.#write(takers[0])) && takers[0] === region) return;
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      const taker = takers[0];
+      if (taker !== undefined && (await inTime(this.#write(taker))) && taker === region) return;
+      await vi.advanceTimersByTimeAsync(STEP_MS);
     }
     throw new Error(`no write was taken in ${region}`);
   }
@@ -63,19 +80,24 @@ class Fleet {
   }
 
   async end(): Promise<void> {
-    await Promise.all([...this.agents.values()].map((agent) => agent.crash()));
+    await inTime(Promise.all([...this.agents.values()].map((agent) => agent.crash())));
   }
 }
 
 describe('agents in a real process', () => {
-  let fleet = new Fleet();
+  let fleet: Fleet;
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] });
+    fleet = new Fleet();
+  });
   afterEach(async () => {
     await fleet.end();
-    fleet = new Fleet();
+    vi.useRealTimers();
   });
 
   test('a region dies, another takes over; it returns, and the writes go home; nothing acknowledged is lost', async () => {
-    await Promise.all(REGIONS.map((region) => fleet.start(region)));
+    await fleet.start(...REGIONS);
     await fleet.writesAt('west');
     await fleet.kill('west');
     await fleet.writesAt('east');
@@ -84,39 +106,40 @@ describe('agents in a real process', () => {
     const log = new Set(fleet.data.driver('west').log.map(({ value }) => value));
     expect(fleet.acknowledged.filter((value) => !log.has(value))).toEqual([]);
     expect(fleet.agents.get('west')!.state).toMatchObject({ gcn: 3, writer: 'west' });
-    const cluster = await openFor({ acceptors: fleet.urls });
-    const { value } = await cluster.read(registerOf('orders'));
+    const cluster = await inTime(openFor({ acceptors: fleet.urls }));
+    const { value } = await inTime(cluster.read(registerOf('orders')));
     expect(value).toMatchObject({ form: 1, names: REGIONS });
     expect(JSON.stringify(value).length).toBeLessThanOrEqual(2048);
-  }, 120_000);
+  });
 
   test('a planned stop moves the writes without waiting for a lease', async () => {
-    await Promise.all(REGIONS.map((region) => fleet.start(region)));
+    await fleet.start(...REGIONS);
     await fleet.writesAt('west');
     const west = fleet.agents.get('west')!;
     fleet.agents.delete('west');
-    await west.stop();
+    await inTime(west.stop());
     fleet.data.driver('west').crash();
     await fleet.writesAt('east');
     expect(fleet.agents.get('east')!.state?.raise.cause).toBe('switch');
     const log = new Set(fleet.data.driver('east').log.map(({ value }) => value));
     expect(fleet.acknowledged.filter((value) => !log.has(value))).toEqual([]);
-  }, 120_000);
+  });
 
   test('an operator switches over, and the choice is kept', async () => {
-    await Promise.all(REGIONS.map((region) => fleet.start(region)));
+    await fleet.start(...REGIONS);
     await fleet.writesAt('west');
-    await fleet.agents.get('north')!.post({ kind: 'switchover', target: 'north' }, { id: 'i1', who: 'ada' });
+    const north = fleet.agents.get('north')!;
+    await inTime(north.post({ kind: 'switchover', target: 'north' }, { id: 'i1', who: 'ada' }));
     await fleet.writesAt('north');
     expect(fleet.agents.get('north')!.state).toMatchObject({ writer: 'north', pin: 'north' });
-  }, 120_000);
+  });
 
   test('a wish that cannot be honoured is refused with the field that is wrong', async () => {
-    await Promise.all(REGIONS.map((region) => fleet.start(region)));
+    await fleet.start(...REGIONS);
     await fleet.writesAt('west');
     const wish = fleet.agents
       .get('west')!
       .post({ kind: 'switchover', target: 'mars' }, { id: 'i1', who: 'ada' });
-    await expect(wish).rejects.toMatchObject({ code: 'INTENT_REFUSED', field: 'intent.target' });
-  }, 120_000);
+    await expect(inTime(wish)).rejects.toMatchObject({ code: 'INTENT_REFUSED', field: 'intent.target' });
+  });
 });

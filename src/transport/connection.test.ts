@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { pair, rpcErrorOf, until } from '../../test/transport/rpc-scene.ts';
+import { pair, rpcErrorOf } from '../../test/transport/rpc-scene.ts';
+import { until } from '../../test/support/until.ts';
 import { RpcError } from './errors.ts';
 import type { RequestContext } from './requests.ts';
 
@@ -40,7 +41,7 @@ describe('calls', () => {
     const requests = new HeldRequests();
     const { client } = await pair({ server: { onRequest: requests.handler } });
     const answers = ['a', 'b', 'c'].map((name) => client.call(1, Buffer.from(name), CALL));
-    await until(() => requests.held.length === 3);
+    await until('three requests are there', () => requests.held.length === 3);
     requests.held.reverse();
     requests.answerAll();
     expect((await Promise.all(answers)).map(text)).toEqual(['a', 'b', 'c']);
@@ -87,9 +88,9 @@ describe('calls', () => {
     const { client } = await pair({ server: { onRequest: requests.handler } });
     const late = client.call(1, Buffer.from('late'), { timeoutMs: 20 });
     expect(await rpcErrorOf(late)).toMatchObject({ code: 'TIMED_OUT', outcome: 'unknown' });
-    await until(() => requests.held[0]?.context.signal.aborted === true);
+    await until('the first is given up', () => requests.held[0]?.context.signal.aborted === true);
     const next = client.call(1, Buffer.from('next'), CALL);
-    await until(() => requests.held.length === 2);
+    await until('two requests are there', () => requests.held.length === 2);
     requests.answerAll();
     expect(text(await next)).toBe('next');
   });
@@ -99,7 +100,7 @@ describe('calls', () => {
     const { client } = await pair({ server: { onRequest: requests.handler } });
     const before = performance.now();
     const call = client.call(1, [], { timeoutMs: 100_000 });
-    await until(() => requests.held.length === 1);
+    await until('a request is there', () => requests.held.length === 1);
     const { deadline } = requests.held[0]!.context;
     expect(deadline).toBeGreaterThanOrEqual(before + 100_000);
     expect(deadline).toBeLessThanOrEqual(performance.now() + 100_000);
@@ -118,11 +119,11 @@ describe('calls', () => {
     });
     const onWire = rpcErrorOf(client.call(1, [], { ...CALL, signal: give.signal }));
     const inLine = rpcErrorOf(client.call(1, [], { ...CALL, signal: give.signal }));
-    await until(() => requests.held.length === 1);
+    await until('a request is there', () => requests.held.length === 1);
     give.abort();
     expect(await onWire).toMatchObject({ code: 'ABORTED', outcome: 'unknown' });
     expect(await inLine).toMatchObject({ code: 'ABORTED', outcome: 'rejected' });
-    await until(() => requests.held[0]!.context.signal.aborted);
+    await until('the request is given up', () => requests.held[0]!.context.signal.aborted);
     expect(requests.held).toHaveLength(1);
   });
 
@@ -136,7 +137,7 @@ describe('calls', () => {
       outcome: 'rejected',
       retryAfterMs: 20,
     });
-    await until(() => requests.held.length === 2);
+    await until('two requests are there', () => requests.held.length === 2);
     expect(client.load).toMatchObject({ onWire: 2, waiting: 3 });
     const answers = Promise.all(calls);
     while (client.load.onWire > 0) {
@@ -196,7 +197,7 @@ describe('calls', () => {
       ),
     );
     client.send(1, Buffer.from('behind the calls'));
-    await until(() => queuedBytes !== undefined);
+    await until('it has been sent', () => queuedBytes !== undefined);
     expect(queuedBytes).toBeLessThan(300_000 + 100_009 + 300 * 100);
     client.resumeReading();
     const outcomes = await Promise.all(calls);
@@ -239,9 +240,9 @@ describe('messages', () => {
       const payload = Buffer.alloc(1 + ((i * 7919) % (i % 50 === 0 ? 30_000 : 500)), i);
       sent.push(`${i % 300} ${payload.length} ${i % 256}`);
       while (!client.send(i % 300, payload) || !server.send(i % 300, [payload]))
-        await until(() => client.queuedBytes === 0);
+        await until('nothing is queued', () => client.queuedBytes === 0);
     }
-    await until(() => got.server.length === 2000 && got.client.length === 2000);
+    await until('all have arrived', () => got.server.length === 2000 && got.client.length === 2000);
     expect(got).toEqual({ server: sent, client: sent });
   });
 
@@ -283,9 +284,9 @@ describe('messages', () => {
     }
     const before = drained;
     server.resumeReading();
-    await until(() => drained > before);
+    await until('there is room again', () => drained > before);
     expect(client.send(1, payload(sent))).toBe(true);
-    await until(() => got.length === sent + 1);
+    await until('all have arrived', () => got.length === sent + 1);
     expect(got).toEqual(Array.from({ length: sent + 1 }, (_, i) => i));
   });
 
@@ -317,11 +318,11 @@ describe('a connection that ends', () => {
       client.call(1, Buffer.from('to server'), CALL),
       server.call(1, Buffer.from('to client'), CALL),
     ];
-    await until(() => atServer.held.length + atClient.held.length === 2);
+    await until('both requests are there', () => atServer.held.length + atClient.held.length === 2);
     server.send(1, Buffer.from('last words'));
     const closing = server.close('Going home.');
     expect(await rpcErrorOf(server.call(1, [], CALL))).toMatchObject({ code: 'CLOSED', outcome: 'rejected' });
-    await until(() => !client.isOpen);
+    await until('the client knows', () => !client.isOpen);
     expect(await rpcErrorOf(client.call(1, [], CALL))).toMatchObject({
       code: 'CLOSED',
       message: 'Going home.',
@@ -341,7 +342,7 @@ describe('a connection that ends', () => {
       { server: { closeTimeoutMs: 30 } },
     );
     const call = rpcErrorOf(client.call(1, [], CALL));
-    await until(() => server.load.requests === 1);
+    await until('the request is there', () => server.load.requests === 1);
     await server.close();
     expect(await call).toMatchObject({ code: 'CLOSED', outcome: 'unknown' });
   });
@@ -353,7 +354,7 @@ describe('a connection that ends', () => {
       server: { onRequest: requests.handler, onClosed: ({ code }) => reasons.push(code) },
     });
     const call = rpcErrorOf(client.call(1, [], CALL));
-    await until(() => requests.held.length === 1);
+    await until('a request is there', () => requests.held.length === 1);
     const { signal } = requests.held[0]!.context;
     client.destroy();
     expect(await call).toMatchObject({ outcome: 'unknown' });

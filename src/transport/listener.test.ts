@@ -9,8 +9,8 @@ import {
   NODE_HOST,
   RawSocket,
   rpcErrorOf,
-  until,
 } from '../../test/transport/rpc-scene.ts';
+import { until } from '../../test/support/until.ts';
 import { dial } from './dial.ts';
 import { encodeHello, encodeWelcome, type Hello, parseReply } from './handshake.ts';
 import { type Caller, Listener } from './listener.ts';
@@ -51,7 +51,7 @@ describe('a listener', () => {
     expect([client.version, scene.accepted[0]!.version]).toEqual([1, 1]);
     expect([...scene.listener.connections]).toEqual(scene.accepted);
     client.destroy();
-    await until(() => scene.listener.connections.size === 0);
+    await until('the connections are gone', () => scene.listener.connections.size === 0);
   });
 
   test.each([
@@ -87,7 +87,7 @@ describe('a listener', () => {
     const raw = await RawSocket.connect(scene);
     raw.socket.end(framed(encodeHello(HELLO)).subarray(0, 20));
     await raw.closed;
-    await until(() => scene.refused.length === 1);
+    await until('it is refused', () => scene.refused.length === 1);
     expect(scene.accepted).toEqual([]);
   });
 
@@ -103,7 +103,7 @@ describe('a listener', () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     raw.socket.write(bytes.subarray(-20));
-    await until(() => raw.received.includes('the answer'));
+    await until('the answer is there', () => raw.received.includes('the answer'));
   });
 
   test('lets in who knows the token', async () => {
@@ -138,7 +138,7 @@ describe('a listener', () => {
     const error = await rpcErrorOf(dialTo(scene));
     expect(error).toMatchObject({ code: 'TOO_MANY_CONNECTIONS', retryAfterMs: 3000 });
     first.destroy();
-    await until(() => scene.listener.connections.size === 1);
+    await until('one connection is left', () => scene.listener.connections.size === 1);
     expect((await dialTo(scene)).isOpen).toBe(true);
     const knocking = await Promise.all([1, 2, 3, 4, 5].map(() => RawSocket.connect(scene)));
     await Promise.race(knocking.map(({ closed }) => closed));
@@ -155,7 +155,7 @@ describe('a listener', () => {
     expect(first.send(1, Buffer.from('of the first'))).toBe(true);
     const second = await linkTo(2);
     second.send(1, Buffer.from('of the second'));
-    await until(() => got.length > 0);
+    await until('a message is there', () => got.length > 0);
     expect(await scene.accepted[0]!.closed).toMatchObject({ code: 'SUPERSEDED' });
     await first.closed;
     expect(got).toEqual(['of the second']);
@@ -179,7 +179,7 @@ describe('a listener', () => {
     const waiting = await RawSocket.connect(scene);
     const { address } = scene.listener;
     const call = client.call(1, [], CALL);
-    await until(() => answer !== undefined);
+    await until('there is an answer', () => answer !== undefined);
     const closing = scene.listener.close();
     await idle.closed;
     expect(await rpcErrorOf(dial({ host, address, self: identity('late') }))).toMatchObject({
@@ -189,7 +189,7 @@ describe('a listener', () => {
     expect((await call).toString()).toBe('done');
     await closing;
     await Promise.all([client.closed, waiting.closed]);
-    await until(() => host.timers.size === 0);
+    await until('no timer is left', () => host.timers.size === 0);
     expect(scene.listener.connections.size).toBe(0);
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dialTo, listen, pair, RawSocket, rpcErrorOf, until } from '../../test/transport/rpc-scene.ts';
+import { dialTo, listen, pair, RawSocket, rpcErrorOf } from '../../test/transport/rpc-scene.ts';
+import { until } from '../../test/support/until.ts';
 import { encodeHello } from './handshake.ts';
 
 const QUICK = { pingEveryMs: 5, silentAfterMs: 60 };
@@ -32,17 +33,17 @@ async function rawPeer(limits: object) {
   );
   const raw = await RawSocket.connect(scene);
   raw.socket.write(framed(hello));
-  await until(() => scene.accepted.length === 1);
+  await until('the peer is welcomed', () => scene.accepted.length === 1);
   return { raw, server: scene.accepted[0]! };
 }
 
 describe('liveness', () => {
   test('pings, measures the round trip, and keeps quiet connections open', async () => {
     const { client, server } = await pair({}, { server: QUICK, client: QUICK });
-    await until(() => client.rttMs !== undefined && server.rttMs !== undefined);
+    await until('both have measured', () => client.rttMs !== undefined && server.rttMs !== undefined);
     expect(client.rttMs).toBeGreaterThanOrEqual(0);
     const heard = client.lastHeardAt;
-    await until(() => client.lastHeardAt > heard + 2 * QUICK.silentAfterMs);
+    await until('much was heard since', () => client.lastHeardAt > heard + 2 * QUICK.silentAfterMs);
     expect(client.isOpen && server.isOpen).toBe(true);
   });
 
@@ -53,11 +54,14 @@ describe('liveness', () => {
 
   test('does not blame the other side for its own sleep', async () => {
     const { client, server } = await pair({}, { server: QUICK, client: QUICK });
-    await until(() => client.rttMs !== undefined);
+    await until('it has measured', () => client.rttMs !== undefined);
     const asleepUntil = performance.now() + 3 * QUICK.silentAfterMs;
     while (performance.now() < asleepUntil);
     const heard = client.lastHeardAt;
-    await until(() => client.lastHeardAt > heard && client.lastHeardAt > asleepUntil);
+    await until(
+      'something was heard since',
+      () => client.lastHeardAt > heard && client.lastHeardAt > asleepUntil,
+    );
     expect(client.isOpen && server.isOpen).toBe(true);
   });
 
@@ -65,11 +69,11 @@ describe('liveness', () => {
     const { client, server } = await pair({}, { server: QUICK, client: QUICK });
     server.pauseReading();
     const heard = client.lastHeardAt;
-    await until(() => client.lastHeardAt > heard + 3 * QUICK.silentAfterMs);
+    await until('much was heard since', () => client.lastHeardAt > heard + 3 * QUICK.silentAfterMs);
     expect(client.isOpen && server.isOpen).toBe(true);
     server.resumeReading();
     const resumed = server.lastHeardAt;
-    await until(() => server.lastHeardAt > resumed + 2 * QUICK.silentAfterMs);
+    await until('much was heard since', () => server.lastHeardAt > resumed + 2 * QUICK.silentAfterMs);
     expect(client.isOpen && server.isOpen).toBe(true);
   });
 
@@ -106,7 +110,7 @@ describe('a peer that breaks the rules', () => {
     const raw = await RawSocket.connect(scene);
     const request = framed(Buffer.from('0200000001000100001388', 'hex'));
     raw.socket.write(Buffer.concat([framed(hello), request, request]));
-    await until(() => scene.accepted.length === 1);
+    await until('the peer is welcomed', () => scene.accepted.length === 1);
     expect(await scene.accepted[0]!.closed).toMatchObject({ code: 'PROTOCOL_VIOLATION' });
   });
 
@@ -121,7 +125,7 @@ describe('a peer that breaks the rules', () => {
     const raw = await RawSocket.connect(scene);
     raw.socket.pause();
     raw.socket.write(framed(hello));
-    await until(() => scene.accepted.length === 1);
+    await until('the peer is welcomed', () => scene.accepted.length === 1);
     const server = scene.accepted[0]!;
     let id = 0;
     let most = 0;
@@ -160,7 +164,7 @@ describe('a peer that breaks the rules', () => {
     );
     client.pauseReading();
     const calls = Array.from({ length: 100 }, () => rpcErrorOf(client.call(1, [], { timeoutMs: 60_000 })));
-    await until(() => answers.length === 100);
+    await until('all requests are there', () => answers.length === 100);
     for (const answer of answers) answer(Buffer.alloc(500_000));
     expect(await server.closed).toMatchObject({ code: 'PEER_STALLED' });
     client.destroy();
@@ -177,7 +181,7 @@ describe('a peer that breaks the rules', () => {
       const before = scene.accepted.length;
       const raw = await RawSocket.connect(scene);
       raw.socket.write(framed(hello));
-      await until(() => scene.accepted.length > before);
+      await until('the peer is welcomed', () => scene.accepted.length > before);
       for (const [kind, bytes] of sent) raw.socket.write(framed(Buffer.from([kind, ...bytes])));
       raw.socket.end();
       const { code } = await scene.accepted.at(-1)!.closed;

@@ -6,8 +6,8 @@ import {
   listen,
   type ListenScene,
   rpcErrorOf,
-  until,
 } from '../../test/transport/rpc-scene.ts';
+import { until } from '../../test/support/until.ts';
 import type { Timer } from '../protocol/index.ts';
 import { PeerLink, type PeerLinkOptions } from './peer-link.ts';
 
@@ -60,7 +60,7 @@ describe('a link', () => {
       code: 'UNREACHABLE',
       outcome: 'rejected',
     });
-    await until(() => link.isUp);
+    await until('the link is up', () => link.isUp);
     expect(link.send(1, Buffer.from('one'))).toBe('sent');
     expect((await link.call(1, Buffer.from('echo'), CALL)).toString()).toBe('echo');
     await link.close();
@@ -83,15 +83,15 @@ describe('a link', () => {
     const scene: ListenScene = await listen({}, options);
     const { link, events } = linkTo(scene, { backoff: { firstMs: 1_000_000, maxMs: 1_000_000 } });
     for (let i = 1; i <= 3; i += 1) {
-      await until(() => link.isUp && epochs.length === i);
+      await until('the link is up', () => link.isUp && epochs.length === i);
       expect(link.send(1, Buffer.from(`in ${i}`))).toBe('sent');
-      await until(() => got.length === i);
+      await until('the message is there', () => got.length === i);
       scene.accepted.at(-1)!.destroy();
-      await until(() => !link.isUp);
+      await until('the link is down', () => !link.isUp);
       expect(link.send(1, Buffer.from('lost'))).toBe('down');
       link.wake();
     }
-    await until(() => link.isUp && epochs.length === 4);
+    await until('the link is up again', () => link.isUp && epochs.length === 4);
     expect(got).toEqual(['in 1', 'in 2', 'in 3']);
     expect(epochs).toEqual([1, 2, 3, 4]);
     expect(events).toEqual([
@@ -113,15 +113,15 @@ describe('a link', () => {
     const { address } = first.listener;
     const failures: string[] = [];
     const { link, events } = linkTo(first, { onFailure: ({ code }) => failures.push(code) });
-    await until(() => link.isUp);
+    await until('the link is up', () => link.isUp);
     const call = rpcErrorOf(link.call(1, [], CALL));
-    await until(() => first.accepted[0]!.load.requests === 1);
+    await until('the request is there', () => first.accepted[0]!.load.requests === 1);
     await first.listener.close();
     expect(await call).toMatchObject({ outcome: 'unknown' });
-    await until(() => failures.length >= 3);
+    await until('it has failed three times', () => failures.length >= 3);
     expect(new Set(failures)).toEqual(new Set(['UNREACHABLE']));
     await listen({}, { address });
-    await until(() => link.isUp);
+    await until('the link is up', () => link.isUp);
     expect(events).toEqual(['up 1', 'down 1 CLOSED', `up ${link.epoch}`]);
     expect(link.epoch).toBeGreaterThan(4);
   });
@@ -136,7 +136,7 @@ describe('a link', () => {
     const failures: string[] = [];
     const onFailure = ({ code }: { code: string }) => failures.push(code);
     linkTo(scene, { host, backoff: { firstMs: 2, maxMs: 100 }, onFailure });
-    await until(() => host.pauses.length >= pauses.length);
+    await until('it has paused so often', () => host.pauses.length >= pauses.length);
     expect(host.pauses.slice(0, pauses.length)).toEqual(pauses);
     expect(new Set(failures)).toEqual(new Set(['NODE_DIFFERENT']));
   });
@@ -146,7 +146,7 @@ describe('a link', () => {
     await dialTo(scene);
     const host = new HastyHost();
     linkTo(scene, { host });
-    await until(() => host.pauses.length >= 2);
+    await until('it has paused twice', () => host.pauses.length >= 2);
     expect(host.pauses.slice(0, 2)).toEqual([500, 500]);
   });
 
@@ -158,11 +158,11 @@ describe('a link', () => {
       backoff: { firstMs: 1_000_000, maxMs: 1_000_000 },
       onFailure: ({ code }) => failures.push(code),
     });
-    await until(() => failures.length === 1);
+    await until('it has failed', () => failures.length === 1);
     await scene.listener.close();
     await listen({}, { address });
     link.wake();
-    await until(() => link.isUp);
+    await until('the link is up', () => link.isUp);
     link.wake();
     expect(link.epoch).toBe(2);
   });
@@ -174,7 +174,7 @@ describe('a link', () => {
       limits: { highWaterBytes: 100_000 },
       onDrained: (epoch) => drained.push(epoch),
     });
-    await until(() => link.isUp);
+    await until('the link is up', () => link.isUp);
     scene.accepted[0]!.pauseReading();
     const payload = Buffer.alloc(50_000);
     let full = 0;
@@ -184,7 +184,7 @@ describe('a link', () => {
     }
     drained.length = 0;
     scene.accepted[0]!.resumeReading();
-    await until(() => drained.length > 0);
+    await until('there is room again', () => drained.length > 0);
     expect(drained[0]).toBe(1);
     expect(link.send(1, payload)).toBe('sent');
   });

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { temporaryDirectory } from '../../test/caspaxos/directories.ts';
-import { dialTo, identity, listen, rpcErrorOf, until } from '../../test/transport/rpc-scene.ts';
+import { dialTo, identity, listen, rpcErrorOf } from '../../test/transport/rpc-scene.ts';
 import { notRun } from '../../test/support/not-run.ts';
+import { until } from '../../test/support/until.ts';
 import type { Caller } from './listener.ts';
 import { refuseOpenRpc } from './tls.ts';
 
@@ -99,11 +100,11 @@ describe('mutual TLS', () => {
     const scene = await listen({}, { tls: authority.issue('server') });
     const outsiders = [{ ca: authority.ca }, { ...foreign.issue('n1'), ca: authority.ca }, undefined];
     for (const tls of outsiders) {
-      const limits = { handshakeTimeoutMs: 2000 };
+      const limits = { handshakeTimeoutMs: 60_000 };
       const { code } = await rpcErrorOf(dialTo(scene, {}, { tls, limits }));
       expect(['UNREACHABLE', 'HANDSHAKE_INVALID']).toContain(code);
     }
-    await until(() => scene.refused.length === outsiders.length);
+    await until('all are refused', () => scene.refused.length === outsiders.length);
     expect(scene.refused.every(({ code }) => code === 'NOT_AUTHORIZED')).toBe(true);
     expect(scene.accepted).toEqual([]);
   });

@@ -142,11 +142,3 @@ export async function rpcErrorOf(promise: Promise<unknown>): Promise<RpcError> {
   }
   throw new Error('it did not fail');
 }
-
-/** Waits, without a limit of its own, until it holds. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition())
-    await new Promise((resolve) => {
-      setTimeout(resolve, 2);
-    });
-}

@@ -6,10 +6,10 @@ import {
   openAround,
   openFor,
   storeOf,
-  until,
 } from '../../../test/caspaxos/clusters.ts';
 import { temporaryDirectory } from '../../../test/caspaxos/directories.ts';
 import { accept, promise, query, typesOf, valueIn } from '../../../test/conformance/messages.ts';
+import { until } from '../../../test/support/until.ts';
 import { DiskAcceptor } from '../service/disk-acceptor.ts';
 import { Journal } from '../service/journal.ts';
 import { RecordTable } from '../service/record-table.ts';
@@ -141,7 +141,7 @@ describe('rule 3: the same ballot again', () => {
     isBroken = true;
     const abort = new AbortController();
     const work = cluster.change('k', increment, { signal: abort.signal });
-    await until(() => cluster.counters.alarms >= 3, 'there are alarms');
+    await until('there are alarms', () => cluster.counters.alarms >= 3);
     abort.abort();
     expect((await work).outcome).toBe('unknown');
     expect(alarms).toHaveLength(cluster.counters.alarms);

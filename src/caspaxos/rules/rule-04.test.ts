@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { handling, increment, memoryUrls, openAround, openFor } from '../../../test/caspaxos/clusters.ts';
+import { leapingHost } from '../../../test/caspaxos/leaping-host.ts';
 import { isAccept, type Line, Lines, randomFrom } from '../../../test/caspaxos/lines.ts';
 import type { Acceptor } from '../acceptors.ts';
 import type { Cluster } from '../cluster.ts';
@@ -37,9 +38,13 @@ describe('rule 4: an unknown outcome', () => {
 
   test('is also what a deadline leaves behind', async () => {
     const network = new Lines(3, isAccept);
-    const cluster = await openAround(memoryUrls(), network.wrap);
+    const host = leapingHost();
+    const cluster = await openAround(memoryUrls(), network.wrap, { host });
     network.set('mute', 'mute', 'mute');
-    expect(await cluster.change('k', increment, { timeoutMs: 1500 })).toMatchObject({
+    network.onMet((met) => {
+      if (met === 3) host.leap(60_000);
+    });
+    expect(await cluster.change('k', increment, { timeoutMs: 60_000 })).toMatchObject({
       outcome: 'unknown',
       error: { code: 'DEADLINE_EXCEEDED', outcome: 'unknown' },
     });

@@ -6,9 +6,9 @@ import {
   openAround,
   openFor,
   storeOf,
-  until,
 } from '../../../test/caspaxos/clusters.ts';
 import { isAccept, Lines } from '../../../test/caspaxos/lines.ts';
+import { until } from '../../../test/support/until.ts';
 import { formatBallot } from '../../protocol/index.ts';
 import type { Acceptor } from '../acceptors.ts';
 import type { Cluster } from '../cluster.ts';
@@ -39,7 +39,7 @@ async function withTentativeValue(urls: readonly string[]): Promise<void> {
   const network = new Lines(3, isAccept);
   const cluster = await openAround(urls, network.wrap);
   await cluster.change('k', increment);
-  await until(async () => new Set(await acceptedIn(urls)).size === 1, 'all acceptors hold it');
+  await until('all acceptors hold it', async () => new Set(await acceptedIn(urls)).size === 1);
   network.set('mute', 'cut', 'cut');
   const abort = new AbortController();
   network.onMet((met) => {
@@ -71,7 +71,7 @@ describe('rule 5: a read', () => {
     const cluster = await openFor({ acceptors });
     await cluster.change('k', increment);
     const reader = await openFor({ acceptors });
-    await until(async () => new Set(await acceptedIn(acceptors)).size === 1, 'all acceptors hold it');
+    await until('all acceptors hold it', async () => new Set(await acceptedIn(acceptors)).size === 1);
     const before = await documentsIn(acceptors);
     expect(await reader.read('k')).toEqual({ value: 1, version: 1 });
     expect(await reader.read('never written')).toEqual({ value: undefined, version: 0 });

@@ -1,10 +1,11 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { increment, memoryUrls, nameOf, openFor, storeOf, until } from '../../../test/caspaxos/clusters.ts';
+import { increment, memoryUrls, nameOf, openFor, storeOf } from '../../../test/caspaxos/clusters.ts';
 import { temporaryDirectory } from '../../../test/caspaxos/directories.ts';
 import { TestService } from '../../../test/caspaxos/services.ts';
 import { promise } from '../../../test/conformance/messages.ts';
+import { until } from '../../../test/support/until.ts';
 import type { Cluster } from '../cluster.ts';
 import type { AcceptorStatus } from '../membership.ts';
 import { type ExchangeableStore, exchangeable } from '../stores/faults.ts';
@@ -120,16 +121,16 @@ describe.each(Object.keys(scenes) as (keyof typeof scenes)[])('rule 8: an accept
       await cluster.change('k', increment);
       await remember();
       for (let at = 0; at < 3; at += 1) await cluster.change('k', increment);
-      await until(() => cluster.acceptors.every(({ state }) => state === 'up'), 'all acceptors are up');
+      await until('all acceptors are up', () => cluster.acceptors.every(({ state }) => state === 'up'));
       cluster.on('acceptor', (status) => events.push(status));
       await comeBack(as);
       // The work goes on with the others, from the right value.
       expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed', value: 5 });
       const isReported = (status: AcceptorStatus | undefined): boolean => status?.error?.code === codes[as];
-      await until(async () => {
+      await until('the acceptor is reported', async () => {
         await cluster.change('k', (value) => value);
         return isReported(cluster.acceptors[0]);
-      }, 'the acceptor is reported');
+      });
       expect(cluster.acceptors.map(({ state }) => state)).toEqual(['down', 'up', 'up']);
       expect(events.some((status) => status.state === 'down' && isReported(status))).toBe(true);
       // And it stays so.
@@ -164,7 +165,7 @@ describe('rule 8: an acceptor that forgot', () => {
     expect(outcome).not.toMatchObject({ outcome: 'committed' });
     await expect(cluster.read('k', { timeoutMs: 100 })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
     const isEmpty = ({ error }: AcceptorStatus): boolean => error?.code === 'ACCEPTOR_EMPTY';
-    await until(() => cluster.acceptors.filter(isEmpty).length === 2, 'both are reported');
+    await until('both are reported', () => cluster.acceptors.filter(isEmpty).length === 2);
   });
 
   test('and all others with it are a new cluster only if all of them are empty', async () => {

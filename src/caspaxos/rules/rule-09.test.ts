@@ -9,11 +9,11 @@ import {
   openAround,
   openFor,
   storeOf,
-  until,
 } from '../../../test/caspaxos/clusters.ts';
 import { Lines } from '../../../test/caspaxos/lines.ts';
 import { TestService } from '../../../test/caspaxos/services.ts';
 import { accept, promise, query, typesOf } from '../../../test/conformance/messages.ts';
+import { until } from '../../../test/support/until.ts';
 import type { Acceptor } from '../acceptors.ts';
 import type { Cluster } from '../cluster.ts';
 import { MemoryStore } from '../stores/memory.ts';
@@ -242,8 +242,8 @@ describe('rule 9: replacing an acceptor', () => {
     const [, , old] = cluster.configuration.acceptors;
     const third = storeOf(urls[2]!);
     await until(
-      async () => (await third.list('register/', 100)).length === KEYS.length,
       'the third holds them all',
+      async () => (await third.list('register/', 100)).length === KEYS.length,
     );
     clear([urls[2]!]);
     await cluster.change('k0', increment);

@@ -1,14 +1,15 @@
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { errorOf, until } from '../../../test/caspaxos/clusters.ts';
+import { errorOf } from '../../../test/caspaxos/clusters.ts';
 import { TestService } from '../../../test/caspaxos/services.ts';
 import { accept, promise, query, typesOf } from '../../../test/conformance/messages.ts';
+import { until } from '../../../test/support/until.ts';
 import { ServiceAcceptor } from './client.ts';
 import { pack } from './codec.ts';
 import { frame } from './frames.ts';
 
-function clientAt(url: string, timeoutMs = 5000): ServiceAcceptor {
+function clientAt(url: string, timeoutMs = 60_000): ServiceAcceptor {
   const client = new ServiceAcceptor(new URL(url), { timeoutMs });
   onTestFinished(() => client.close());
   return client;
@@ -16,7 +17,7 @@ function clientAt(url: string, timeoutMs = 5000): ServiceAcceptor {
 
 async function portOf(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
-  await until(() => server.listening, 'the server listens');
+  await until('the server listens', () => server.listening);
   onTestFinished(() => void server.close());
   return (server.address() as { port: number }).port;
 }
@@ -40,7 +41,7 @@ async function pretender(say: (socket: Socket) => void): Promise<string> {
 
 const greeting = frame(pack([0, 1, { id: 'me', set: 0 }]));
 
-describe('the client of an acceptor service', { timeout: 10_000 }, () => {
+describe('the client of an acceptor service', () => {
   test('has all its calls share one stream', async () => {
     const service = await TestService.start();
     const client = clientAt(service.url);
@@ -56,13 +57,11 @@ describe('the client of an acceptor service', { timeout: 10_000 }, () => {
     await service.stop();
     expect(await errorOf(client.handle([query('k')], 0))).toMatchObject({ code: 'UNREACHABLE' });
     await service.start();
-    await until(
-      () =>
-        client.handle([query('k')], 0).then(
-          (replies) => typesOf(replies)[0] === 'state',
-          () => false,
-        ),
-      'the client is connected again',
+    await until('the client is connected again', () =>
+      client.handle([query('k')], 0).then(
+        (replies) => typesOf(replies)[0] === 'state',
+        () => false,
+      ),
     );
   });
 
@@ -115,7 +114,7 @@ describe('the client of an acceptor service', { timeout: 10_000 }, () => {
     });
     const client = clientAt(url);
     const calls = Array.from({ length: 5 }, (_, at) => errorOf(client.handle([promise(`k${at}`, 1)], 0)));
-    await until(() => sockets.length > 0, 'the calls are under way');
+    await until('the calls are under way', () => sockets.length > 0);
     for (const socket of sockets) socket.destroy();
     for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: 'UNREACHABLE' });
   });

@@ -1,9 +1,10 @@
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { errorOf, increment, openFor, until } from '../../../test/caspaxos/clusters.ts';
+import { errorOf, increment, openFor } from '../../../test/caspaxos/clusters.ts';
 import { RawClient } from '../../../test/caspaxos/raw-client.ts';
 import { TestService } from '../../../test/caspaxos/services.ts';
 import { accept, promise, query, typesOf, valueIn } from '../../../test/conformance/messages.ts';
+import { until } from '../../../test/support/until.ts';
 import { ServiceAcceptor } from './client.ts';
 import { flattenRequests, pack } from './codec.ts';
 import { frame } from './frames.ts';
@@ -13,7 +14,7 @@ function clientOf(
   service: TestService,
   options: { token?: string; timeoutMs?: number } = {},
 ): ServiceAcceptor {
-  const client = new ServiceAcceptor(new URL(service.url), { timeoutMs: 5000, ...options });
+  const client = new ServiceAcceptor(new URL(service.url), { timeoutMs: 60_000, ...options });
   onTestFinished(() => client.close());
   return client;
 }
@@ -105,7 +106,7 @@ describe('the acceptor service and who may use it', () => {
   test('a port that is taken is a clear error', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void taken.close());
-    await until(() => taken.listening, 'the port is taken');
+    await until('the port is taken', () => taken.listening);
     const { port } = taken.address() as { port: number };
     const { disk } = await TestService.start();
     expect(await errorOf(AcceptorServer.listen(disk, { host: '127.0.0.1', port }))).toMatchObject({
@@ -129,7 +130,7 @@ describe('the acceptor service and a client that misbehaves', () => {
     const { sequence } = service.disk;
     const client = await RawClient.upgrade(service.port);
     client.socket.write(bytes);
-    await until(() => client.isClosed, 'the stream has ended');
+    await until('the stream has ended', () => client.isClosed);
     expect(valueIn((await other.handle([query('k')], 0))[0])).toBe('v');
     expect(service.disk.sequence).toBe(sequence);
   });
@@ -154,7 +155,7 @@ describe('the acceptor service and a client that misbehaves', () => {
     const service = await TestService.start();
     const client = await RawClient.upgrade(service.port);
     client.socket.write(Buffer.from([0xff, 0xff, 0xff, 0xff]));
-    await until(() => client.isClosed, 'the stream has ended');
+    await until('the stream has ended', () => client.isClosed);
     client.socket.write(frame(pack([1, 'handle', flattenRequests([accept('k', 1, 'v')])])));
     const other = clientOf(service);
     expect(valueIn((await other.handle([query('k')], 0))[0])).toBeUndefined();
@@ -168,8 +169,8 @@ describe('the acceptor service and a client that misbehaves', () => {
     });
     expect(service.disk.sequence).toBe(0);
     await until(
-      async () => (await client.describe().catch(() => undefined)) !== undefined,
       'the client is connected again',
+      async () => (await client.describe().catch(() => undefined)) !== undefined,
     );
   });
 
@@ -193,7 +194,7 @@ describe('the acceptor service and a client that misbehaves', () => {
     const before = service.disk.counters.requests;
     // Ten thousand questions are a gigabyte of answers: it must stop asking itself for more long before.
     for (let at = 0; at < 10_000; at += 1) slow.socket.write(question);
-    await until(() => service.disk.counters.requests > before, 'it has begun');
+    await until('it has begun', () => service.disk.counters.requests > before);
     for (let at = 0; at < 20; at += 1)
       expect(valueIn((await client.handle([query('k')], 0))[0])).toHaveLength(100_000);
     expect(service.disk.counters.requests - before).toBeLessThan(5000);
@@ -208,7 +209,7 @@ describe('the acceptor service when it stops', () => {
     const begun = Promise.allSettled(
       Array.from({ length: 20 }, (_, at) => client.handle([accept(`k${at}`, 1, 'v')], 0)),
     );
-    await until(() => service.disk.counters.requests > 0, 'it has begun');
+    await until('it has begun', () => service.disk.counters.requests > 0);
     const { disk } = service;
     await service.server.close();
     const answers = await begun;
@@ -221,7 +222,7 @@ describe('the acceptor service when it stops', () => {
     const service = await TestService.start();
     const client = await RawClient.upgrade(service.port);
     await service.server.close();
-    await until(() => client.isClosed, 'the stream has ended');
+    await until('the stream has ended', () => client.isClosed);
   });
 
   test('does not wait for a client that has not finished asking', async () => {

@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { errorOf, until } from '../../../test/caspaxos/clusters.ts';
+import { errorOf } from '../../../test/caspaxos/clusters.ts';
+import { until } from '../../../test/support/until.ts';
 import { stored, unstored } from './postgres-statements.ts';
 import { PostgresStore } from './postgres.ts';
 
-const options = { timeoutMs: 1000 };
+const options = { timeoutMs: 60_000 };
 
 describe('postgres URLs', () => {
   test('name one database, and a table with or without its schema', () => {
@@ -79,7 +80,7 @@ describe('a server that is none', () => {
     const store = new PostgresStore(url, { timeoutMs: 50 });
     expect(await codesOf(store)).toContain('TIMED_OUT');
     expect(sockets.length).toBeLessThanOrEqual(store.concurrency);
-    await until(() => sockets.every(({ destroyed }) => destroyed), 'all connections are closed');
+    await until('all connections are closed', () => sockets.every(({ destroyed }) => destroyed));
     await store.close();
   });
 });

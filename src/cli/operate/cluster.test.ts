@@ -9,11 +9,15 @@ let cluster: OperatedCluster;
 
 beforeEach(async () => {
   fake = await FakeCluster.start();
-  const found = await findCluster(undefined, { env: {}, cwd: fake.directory });
-  cluster = new OperatedCluster(found, { timeoutMs: 3000, now: () => NOW });
+  cluster = await operated(60_000);
 });
 
 afterEach(() => fake.close());
+
+async function operated(timeoutMs: number): Promise<OperatedCluster> {
+  const found = await findCluster(undefined, { env: {}, cwd: fake.directory });
+  return new OperatedCluster(found, { timeoutMs, now: () => NOW });
+}
 
 async function first(): Promise<PartitionSet> {
   return (await cluster.look()).partitionSets[0]!;
@@ -47,7 +51,7 @@ describe('looking', () => {
     ['not let in', 'The operator token is wrong.'],
   ])('goes on without a node that answers with: %s', async (manner, reason) => {
     fake.node('east').manner = manner;
-    const { nodes, partitionSets } = await cluster.look();
+    const { nodes, partitionSets } = await (await operated(500)).look();
     expect(nodes.map(({ isUp }) => isUp)).toEqual([true, false, true]);
     expect(nodes[1]!.reason).toContain(reason);
     expect(partitionSets.map(({ seen }) => Object.keys(seen))).toEqual([

@@ -97,7 +97,7 @@ describe('baton doctor', () => {
     ['garbage', /does not answer at .*: not understood .*\.$/, /http address/],
   ])('knows what to do about a node that answers with: %s', async (manner, finding, remedy) => {
     fake.node('east').manner = manner;
-    const { out } = await fake.run(['doctor', '-f', 'json', '--node-timeout', '200']);
+    const { out } = await fake.run(['doctor', '-f', 'json', '--node-timeout', '500']);
     const [first, ...others] = (JSON.parse(out) as Answer).findings;
     expect(first!.finding).toMatch(finding);
     expect(first!.remedy).toMatch(remedy);

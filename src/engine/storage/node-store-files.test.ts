@@ -6,6 +6,7 @@ import { open } from 'lmdb';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { bodyText, entryOf, put, remove } from '../../../test/conformance/partition-entries.ts';
 import { ALL, synced } from '../../../test/conformance/partition-store.ts';
+import { until } from '../../../test/support/until.ts';
 import { DamagedEntry, type PartitionStore } from '../core/index.ts';
 import { NodeStore, type NodeStoreOptions } from './node-store.ts';
 import { writeRecord } from './records.ts';
@@ -100,16 +101,7 @@ test('`maxBytes` is a full disk; a trim makes room', async () => {
   expect(store.newest(put('a'))?.lsn).toBe(lsn);
   // Room is made behind the queue as well: it holds one entry, and takes away many.
   store.trim(lsn - 2);
-  await expect
-    .poll(
-      () =>
-        synced(store).then(
-          () => true,
-          () => false,
-        ),
-      { timeout: 20_000 },
-    )
-    .toBe(true);
+  await until('there is room', () => synced(store).then(() => true));
   append((lsn += 1));
   await synced(store);
   expect(store.entriesAfter(store.base - 1, 1e6).at(-1)?.lsn).toBe(lsn);

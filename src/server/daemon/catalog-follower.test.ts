@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { until } from '../../../test/server/daemons.ts';
+import { until } from '../../../test/support/until.ts';
 import { NODE_HOST, openCluster } from '../../caspaxos/index.ts';
 import {
   addContainer,
@@ -45,8 +45,11 @@ class Scene {
   /** Partition-sets that cannot be opened or dropped. */
   readonly bad = new Set<string>();
 
+  reads = 0;
+
   readonly register: CatalogFollowerOptions['register'] = {
     read: async () => {
+      this.reads += 1;
       if (this.failure !== undefined) throw this.failure;
       return this.catalog;
     },
@@ -110,7 +113,7 @@ async function looked(
   scene: Scene,
   partitionSets: string[] = [],
 ): Promise<number> {
-  return follower.look({ version: scene.catalog.version, partitionSets, timeoutMs: 10_000 });
+  return follower.look({ version: scene.catalog.version, partitionSets, timeoutMs: 60_000 });
 }
 
 describe('a node', () => {
@@ -135,9 +138,9 @@ describe('a node', () => {
     const scene = new Scene();
     await scene.follower({ pollMs: 5 }).start();
     scene.add('more');
-    await until(async () => scene.done.includes('open more-3-01'));
+    await until('it is opened', () => scene.done.includes('open more-3-01'));
     scene.drop('more');
-    await until(async () => scene.done.includes('drop more-3-01'));
+    await until('it is dropped', () => scene.done.includes('drop more-3-01'));
   });
 
   test('that was away meanwhile drops what went, and only what it had', async () => {
@@ -180,7 +183,7 @@ describe('a node', () => {
     const scene = new Scene();
     scene.failure = new CatalogError('CATALOG_UNREACHABLE', 'Too few acceptors.');
     const starting = scene.follower().start();
-    await until(async () => scene.waited.length >= 2);
+    await until('it has waited twice', () => scene.waited.length >= 2);
     scene.failure = undefined;
     await starting;
     expect(scene.waited).toContain('CATALOG_UNREACHABLE');
@@ -192,7 +195,7 @@ describe('a node', () => {
     scene.failure = new CatalogError('CATALOG_UNREACHABLE', 'Too few acceptors.');
     const stop = new AbortController();
     const starting = scene.follower({ signal: stop.signal }).start();
-    await until(async () => scene.waited.length > 0);
+    await until('it waits', () => scene.waited.length > 0);
     stop.abort(new Error('stopped'));
     await expect(starting).rejects.toThrow('stopped');
   });
@@ -279,9 +282,8 @@ describe('a look', () => {
     const answer = follower.look({ version: 2, partitionSets: [], timeoutMs: 60_000 }).finally(() => {
       isAnswered = true;
     });
-    await new Promise((resolve) => {
-      setTimeout(resolve, 60);
-    });
+    const { reads } = scene;
+    await until('it has looked again, twice', () => scene.reads > reads + 1);
     expect(isAnswered).toBe(false);
     scene.add('more');
     expect(await answer).toBe(2);

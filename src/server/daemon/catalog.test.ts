@@ -2,7 +2,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { Daemons, type Region, REGIONS } from '../../../test/server/daemons.ts';
+import { Daemons, type Region, REGIONS, START_MS } from '../../../test/server/daemons.ts';
+import { until } from '../../../test/support/until.ts';
 import { type Cluster, openCluster } from '../../caspaxos/index.ts';
 import {
   BatonClient,
@@ -29,7 +30,6 @@ import {
 
 const AT = 1_700_000_000_000;
 const ORDERS = { id: 'orders', partitionKey: ['/customer'], partitionSets: 3, at: AT };
-const FOR_LONG = 60_000;
 
 /** The nodes of three regions, and the catalogue that they follow. */
 class Account {
@@ -71,7 +71,7 @@ class Account {
     const names = placesOf(catalog, 1)
       .filter((place) => place.number === number)
       .map(({ name }) => name);
-    await this.there.until(async () => {
+    await until(`${container.id} can be written`, async () => {
       const asked = REGIONS.map((region) => this.look(region, catalog, names).catch(() => undefined));
       const writable = new Set(
         (await Promise.all(asked))
@@ -112,107 +112,93 @@ describe('a container', () => {
   beforeAll(async () => {
     account = await Account.running();
     await account.change((catalog) => addDatabase(catalog, { id: 'shop', at: AT }));
-  }, FOR_LONG);
+  }, START_MS);
   afterAll(() => account.end());
 
-  test(
-    'made while the nodes run is written and read at once, and found in the map',
-    { timeout: FOR_LONG },
-    async () => {
-      const client = await account.client();
-      const catalog = await account.add('shop', ORDERS);
-      const orders = client.container('shop/orders');
-      await orders.create({ id: 'a', customer: 'c1', total: 3 });
-      const { document } = await orders.read('a', { partitionKey: 'c1' });
-      expect(document).toMatchObject({ total: 3 });
-      expect(String((document as Record<string, unknown>)['_rid'])).toMatch(/^AAAAA4AAAA/);
-      const { prefix, firstRange } = findContainer(catalog, 'shop', 'orders')!;
-      const map = (await account.there.get('east', '/v1/map')).json as Record<string, unknown>;
-      expect(map['version']).toBeGreaterThan(catalog.version * 2 ** 32 - 1);
-      expect(map['containers']).toMatchObject([
-        { name: 'items', rid: 'AAAAAYAAAAI=', partitionSets: [{ name: 'items-00', rangeId: '1' }, {}] },
-        {
-          name: 'shop/orders',
-          partitionSets: [{ name: `${prefix}-00`, rangeId: String(firstRange) }, {}, {}],
-        },
-      ]);
-      expect((await account.there.get('west', '/v1/node')).json).toMatchObject({
-        catalog: catalog.version,
-        partitionSets: ['items-00', 'items-01', `${prefix}-00`, `${prefix}-01`, `${prefix}-02`],
-      });
-      expect((await account.there.get('west', '/readiness')).status).toBe(200);
-    },
-  );
+  test('made while the nodes run is written and read at once, and found in the map', async () => {
+    const client = await account.client();
+    const catalog = await account.add('shop', ORDERS);
+    const orders = client.container('shop/orders');
+    await orders.create({ id: 'a', customer: 'c1', total: 3 });
+    const { document } = await orders.read('a', { partitionKey: 'c1' });
+    expect(document).toMatchObject({ total: 3 });
+    expect(String((document as Record<string, unknown>)['_rid'])).toMatch(/^AAAAA4AAAA/);
+    const { prefix, firstRange } = findContainer(catalog, 'shop', 'orders')!;
+    const map = (await account.there.get('east', '/v1/map')).json as Record<string, unknown>;
+    expect(map['version']).toBeGreaterThan(catalog.version * 2 ** 32 - 1);
+    expect(map['containers']).toMatchObject([
+      { name: 'items', rid: 'AAAAAYAAAAI=', partitionSets: [{ name: 'items-00', rangeId: '1' }, {}] },
+      {
+        name: 'shop/orders',
+        partitionSets: [{ name: `${prefix}-00`, rangeId: String(firstRange) }, {}, {}],
+      },
+    ]);
+    expect((await account.there.get('west', '/v1/node')).json).toMatchObject({
+      catalog: catalog.version,
+      partitionSets: ['items-00', 'items-01', `${prefix}-00`, `${prefix}-01`, `${prefix}-02`],
+    });
+    expect((await account.there.get('west', '/readiness')).status).toBe(200);
+  });
 
-  test(
-    'that is dropped is gone from every disk, also of a node that was away, and made anew it is empty',
-    {
-      timeout: 2 * FOR_LONG,
-    },
-    async () => {
-      const client = await account.client();
-      await client.container('items').upsert({ id: 'kept', value: 1 });
-      const made = await account.add('shop', { ...ORDERS, id: 'short' });
-      const before = findContainer(made, 'shop', 'short')!;
-      const container = client.container('shop/short');
-      await container.create({ id: 'x', customer: 'c' });
-      await account.there.stop('north');
-      expect(await account.stored('north')).toContain(`${before.prefix}-00`);
-      const dropped = await account.change((catalog) => dropContainer(catalog, 'shop', 'short'));
-      for (const region of ['west', 'east'] as const)
-        expect((await account.look(region, dropped, [])).version).toBe(dropped.version);
-      await expect(container.create({ id: 'y', customer: 'c' }, { timeoutMs: 2000 })).rejects.toSatisfy(
-        (error) => error instanceof BatonError && error.outcome === 'not applied',
-      );
-      const again = await account.add('shop', { ...ORDERS, id: 'short' });
-      const after = findContainer(again, 'shop', 'short')!;
-      expect(after.prefix).not.toBe(before.prefix);
-      expect((await container.find('x', { partitionKey: 'c' })).document).toBeUndefined();
-      await account.there.start('north');
-      expect(account.there.daemon('north').partitionSets).not.toContain(`${before.prefix}-00`);
-      await account.there.stop('north');
-      const stored = await account.stored('north');
-      expect(stored.filter((name) => name.startsWith(before.prefix))).toEqual([]);
-      expect(stored).toContain(`${after.prefix}-00`);
-      await account.there.start('north');
-      expect((await client.container('items').read('kept')).document).toMatchObject({ value: 1 });
-    },
-  );
+  test('that is dropped is gone from every disk, also of a node that was away, and made anew it is empty', async () => {
+    const client = await account.client();
+    await client.container('items').upsert({ id: 'kept', value: 1 });
+    const made = await account.add('shop', { ...ORDERS, id: 'short' });
+    const before = findContainer(made, 'shop', 'short')!;
+    const container = client.container('shop/short');
+    await container.create({ id: 'x', customer: 'c' });
+    await account.there.stop('north');
+    expect(await account.stored('north')).toContain(`${before.prefix}-00`);
+    const dropped = await account.change((catalog) => dropContainer(catalog, 'shop', 'short'));
+    for (const region of ['west', 'east'] as const)
+      expect((await account.look(region, dropped, [])).version).toBe(dropped.version);
+    await expect(container.create({ id: 'y', customer: 'c' }, { timeoutMs: 2000 })).rejects.toSatisfy(
+      (error) => error instanceof BatonError && error.outcome === 'not applied',
+    );
+    const again = await account.add('shop', { ...ORDERS, id: 'short' });
+    const after = findContainer(again, 'shop', 'short')!;
+    expect(after.prefix).not.toBe(before.prefix);
+    expect((await container.find('x', { partitionKey: 'c' })).document).toBeUndefined();
+    await account.there.start('north');
+    expect(account.there.daemon('north').partitionSets).not.toContain(`${before.prefix}-00`);
+    await account.there.stop('north');
+    const stored = await account.stored('north');
+    expect(stored.filter((name) => name.startsWith(before.prefix))).toEqual([]);
+    expect(stored).toContain(`${after.prefix}-00`);
+    await account.there.start('north');
+    expect((await client.container('items').read('kept')).document).toMatchObject({ value: 1 });
+  });
 
-  test(
-    'dropped while clients write to it: each of them is told, and the rest goes on',
-    { timeout: FOR_LONG },
-    async () => {
-      const client = await account.client();
-      await account.add('shop', { ...ORDERS, id: 'busy' });
-      const busy = client.container('shop/busy');
-      const items = client.container('items');
-      let isDropped = false;
-      let written = 0;
-      const writer = async (name: string): Promise<unknown> => {
-        for (let at = 0; ; at += 1) {
-          try {
-            await busy.create({ id: `${name}-${at}`, customer: `c${at}` }, { timeoutMs: 5000 });
-            written += 1;
-          } catch (error) {
-            expect(isDropped).toBe(true);
-            return codeOf(error);
-          }
+  test('dropped while clients write to it: each of them is told, and the rest goes on', async () => {
+    const client = await account.client();
+    await account.add('shop', { ...ORDERS, id: 'busy' });
+    const busy = client.container('shop/busy');
+    const items = client.container('items');
+    let isDropped = false;
+    let written = 0;
+    const writer = async (name: string): Promise<unknown> => {
+      for (let at = 0; ; at += 1) {
+        try {
+          await busy.create({ id: `${name}-${at}`, customer: `c${at}` }, { timeoutMs: 5000 });
+          written += 1;
+        } catch (error) {
+          expect(isDropped).toBe(true);
+          return codeOf(error);
         }
-      };
-      const writers = Array.from({ length: 8 }, (_, at) => writer(`w${at}`));
-      await account.there.until(async () => written > 40);
-      isDropped = true;
-      await account.change((catalog) => dropContainer(catalog, 'shop', 'busy'));
-      const codes = await Promise.all(writers);
-      expect(codes.every((code) => typeof code === 'string')).toBe(true);
-      await items.upsert({ id: 'after', value: 2 });
-      expect((await items.read('after')).document).toMatchObject({ value: 2 });
-      for (const region of REGIONS) expect((await account.there.get(region, '/health')).status).toBe(200);
-    },
-  );
+      }
+    };
+    const writers = Array.from({ length: 8 }, (_, at) => writer(`w${at}`));
+    await until('much is written', () => written > 40);
+    isDropped = true;
+    await account.change((catalog) => dropContainer(catalog, 'shop', 'busy'));
+    const codes = await Promise.all(writers);
+    expect(codes.every((code) => typeof code === 'string')).toBe(true);
+    await items.upsert({ id: 'after', value: 2 });
+    expect((await items.read('after')).document).toMatchObject({ value: 2 });
+    for (const region of REGIONS) expect((await account.there.get(region, '/health')).status).toBe(200);
+  });
 
-  test('takes a new time to live without being opened anew', { timeout: FOR_LONG }, async () => {
+  test('takes a new time to live without being opened anew', async () => {
     const client = await account.client();
     await account.add('shop', { ...ORDERS, id: 'fading' });
     const fading = client.container('shop/fading');
@@ -222,7 +208,7 @@ describe('a container', () => {
     );
     for (const region of REGIONS) await account.look(region, changed, []);
     await fading.create({ id: 'goes', customer: 'c' });
-    await account.there.until(async () => {
+    await until('it has faded', async () => {
       const { document } = await fading.find('goes', { partitionKey: 'c' });
       return document === undefined;
     });
@@ -230,21 +216,17 @@ describe('a container', () => {
   });
 });
 
-test(
-  'data from before there was a catalogue are found again under their names',
-  { timeout: 2 * FOR_LONG },
-  async () => {
-    const account = await Account.running();
-    onTestFinished(() => account.end());
-    await (await account.client()).container('items').upsert({ id: 'old', value: 7 });
-    for (const region of REGIONS) {
-      await account.there.stop(region);
-      rmSync(join(account.there.directory, `${region}-1`, 'catalog.json'));
-    }
-    await account.cluster.delete(CATALOG_KEY);
-    for (const region of REGIONS) await account.there.start(region);
-    const client = await account.client();
-    expect((await client.container('items').read('old')).document).toMatchObject({ value: 7 });
-    expect((await account.register.read()).containers).toMatchObject([{ id: 'items', prefix: 'items' }]);
-  },
-);
+test('data from before there was a catalogue are found again under their names', async () => {
+  const account = await Account.running();
+  onTestFinished(() => account.end());
+  await (await account.client()).container('items').upsert({ id: 'old', value: 7 });
+  for (const region of REGIONS) {
+    await account.there.stop(region, 0);
+    rmSync(join(account.there.directory, `${region}-1`, 'catalog.json'));
+  }
+  await account.cluster.delete(CATALOG_KEY);
+  for (const region of REGIONS) await account.there.start(region);
+  const client = await account.client();
+  expect((await client.container('items').read('old')).document).toMatchObject({ value: 7 });
+  expect((await account.register.read()).containers).toMatchObject([{ id: 'items', prefix: 'items' }]);
+});

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Daemons, type Region } from '../../../test/server/daemons.ts';
+import { until } from '../../../test/support/until.ts';
 import type { AgentEvent, FailoverState, HistoryEntry } from '../../failover/index.ts';
 import { HistoryKeeper, type HistoryOptions } from './history.ts';
 
@@ -175,11 +176,12 @@ test('a node that is started again still knows what it saw before', async () => 
       (await there.get('north', `/v1/history?partitionSet=items-00${query}`)).json as never;
     for (const target of ['east', 'west']) {
       await there.wish('north', 'items-00', { intent: { kind: 'switchover', target } });
-      await there.until(
+      await until(
+        `the writes are in ${target}`,
         async () => (await there.get(target as Region, '/primary?partitionSet=items-00')).status === 200,
       );
     }
-    await there.until(async () => (await changes()).history.length >= 4);
+    await until('all of it is known', async () => (await changes()).history.length >= 4);
     const before = await changes('&limit=1000');
     await there.stop('north');
     await there.start('north');

@@ -6,6 +6,7 @@ import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { plain, readPart, rewriteIfAsked } from '../../../test/failover/documents.ts';
 import { Daemons, placeOf } from '../../../test/server/daemons.ts';
+import { until } from '../../../test/support/until.ts';
 import { AcceptorServer, DiskAcceptor } from '../../caspaxos/index.ts';
 import type { ClusterMap } from '../../client/index.ts';
 import { DnsServer, registerDnsMetrics } from '../dns/index.ts';
@@ -58,7 +59,7 @@ describe('metrics', () => {
     await west.put('none', 'a');
     await west.get(set, 'a');
     await east.put(set, 'a');
-    await there.until(async () =>
+    await until('the north follows', async () =>
       (await scrape('west')).includes('baton_engine_replication_followers{peer="north"} 2'),
     );
     const text = await scrape('west');

@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { Daemons, placeOf, REGIONS, RpcClient, until } from '../../../test/server/daemons.ts';
+import { Daemons, placeOf, REGIONS, RpcClient, START_MS } from '../../../test/server/daemons.ts';
+import { until } from '../../../test/support/until.ts';
 import {
   type ClusterMap,
   decodeFeedAnswer,
@@ -17,6 +18,7 @@ import { parseClusterFile } from '../config/index.ts';
 import { NodeDaemon } from './node-daemon.ts';
 import type { PartitionSetView } from './views.ts';
 
+const CALL = { timeoutMs: 60_000 };
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
 interface Views {
@@ -30,7 +32,7 @@ describe('what a node answers', () => {
   beforeAll(async () => {
     there = await Daemons.running();
     map = (await there.get('west', '/v1/map')).json as ClusterMap;
-  });
+  }, START_MS);
   afterAll(() => there.end());
 
   const viewOf = async (
@@ -43,7 +45,7 @@ describe('what a node answers', () => {
   };
 
   test('about itself: who it is, its acceptors, its peers', async () => {
-    await there.until(async () =>
+    await until('its peers are up', async () =>
       ((await there.get('west', '/v1/node')).json as { peers: { isUp: boolean }[] }).peers.every(
         ({ isUp }) => isUp,
       ),
@@ -74,9 +76,7 @@ describe('what a node answers', () => {
       { name: 'items', partitionKey: ['/id'], partitionSets: [{ name: 'items-00', from: '' }, { to: 'FF' }] },
     ]);
     const client = await there.client('east');
-    expect(decodeMap(await client.connection.call(METHODS.map, packed([]), { timeoutMs: 1000 }))).toEqual(
-      map,
-    );
+    expect(decodeMap(await client.connection.call(METHODS.map, packed([]), CALL))).toEqual(map);
   });
 
   test('the state, what regions report and what is measured here, side by side', async () => {
@@ -119,9 +119,7 @@ describe('what a node answers', () => {
     for (const id of ids) await west.put(set, id, 'x'.repeat(1000));
     const scan = { partitionSet: set, timeoutMs: 1000, from: '', to: 'FF', level: 'Strong' as const };
     const call = async (more: { limit: number; maxBytes: number; after?: { epk: string; id: string } }) =>
-      decodeScanAnswer(
-        await west.connection.call(METHODS.scan, encodeScan({ ...scan, ...more }), { timeoutMs: 2000 }),
-      );
+      decodeScanAnswer(await west.connection.call(METHODS.scan, encodeScan({ ...scan, ...more }), CALL));
     const all = await call({ limit: 1000, maxBytes: 1e6 });
     expect(all).toMatchObject({ outcome: 'done', hasMore: false });
     const versions = all.outcome === 'done' ? all.versions : [];
@@ -136,20 +134,16 @@ describe('what a node answers', () => {
     expect(small.outcome === 'done' && small.versions.length).toBeLessThan(5);
 
     const feed = { partitionSet: set, after: { epoch: 0, lsn: 0 }, maxBytes: 1e6, waitMs: 10_000 };
-    const page = decodeFeedAnswer(
-      await east.connection.call(METHODS.feed, encodeFeed(feed), { timeoutMs: 20_000 }),
-    );
+    const page = decodeFeedAnswer(await east.connection.call(METHODS.feed, encodeFeed(feed), CALL));
     expect(page).toMatchObject({ outcome: 'done' });
     expect(page.outcome === 'done' && page.entries[0]).toMatchObject({ changes: [{ id: 'a' }] });
-    await expect(west.connection.call(99, packed([]), { timeoutMs: 1000 })).rejects.toMatchObject({
+    await expect(west.connection.call(99, packed([]), CALL)).rejects.toMatchObject({
       code: 'METHOD_UNKNOWN',
     });
-    await expect(west.connection.call(METHODS.write, packed([1]), { timeoutMs: 1000 })).rejects.toMatchObject(
-      {
-        code: 'MALFORMED',
-        outcome: 'rejected',
-      },
-    );
+    await expect(west.connection.call(METHODS.write, packed([1]), CALL)).rejects.toMatchObject({
+      code: 'MALFORMED',
+      outcome: 'rejected',
+    });
   });
 
   test('the feed waits for news', async () => {
@@ -161,11 +155,11 @@ describe('what a node answers', () => {
         await north.connection.call(
           METHODS.feed,
           encodeFeed({ partitionSet: set, after, maxBytes: 1e6, waitMs: 20_000 }),
-          { timeoutMs: 30_000 },
+          CALL,
         ),
       );
     let position = { epoch: 0, lsn: 0 };
-    await until(async () => {
+    await until('the news are there', async () => {
       const page = await ask(position);
       if (page.outcome !== 'done') return false;
       position = page.position;
@@ -194,7 +188,7 @@ describe('what a node answers', () => {
         json: { error: { code: 'INTENT_REFUSED', message: 'mars is not a region of this partition-set.' } },
       });
     expect(await there.wish('north', 'items-00', { intent, gcn: 1_000_000 })).toMatchObject({ status: 200 });
-    await there.until(async () => (await viewOf('north', 'items-00')).writeRegion === 'east');
+    await until('the east writes', async () => (await viewOf('north', 'items-00')).writeRegion === 'east');
     const { json } = await there.get('north', '/v1/partition-sets/items-00/history?fresh=1');
     expect(json).toMatchObject({
       history: [
@@ -205,7 +199,10 @@ describe('what a node answers', () => {
         },
       ],
     });
-    await there.until(async () => (await there.get('east', '/primary?partitionSet=items-00')).status === 200);
+    await until(
+      'the east knows it',
+      async () => (await there.get('east', '/primary?partitionSet=items-00')).status === 200,
+    );
     expect((await there.get('east', '/primary')).status).toBe(503);
     expect((await there.get('east', '/replica')).status).toBe(200);
   });
@@ -264,7 +261,7 @@ describe('tokens', () => {
 
   beforeAll(async () => {
     there = await Daemons.running({ more: tokens(secret('client')) });
-  });
+  }, START_MS);
   afterAll(() => there.end());
 
   test('nodes that know theirs work together; operators show theirs', async () => {
@@ -376,7 +373,7 @@ describe('acceptors that are away', () => {
     const stop = new AbortController();
     const starting = there.start('west', { signal: stop.signal });
     const ended = starting.catch((error: unknown) => error);
-    await there.until(async () => {
+    await until('it waits for its acceptors', async () => {
       const { status, json } = await there.get('west', '/readiness');
       return status === 503 && JSON.stringify(json).includes('waits for its acceptors');
     });
@@ -406,14 +403,15 @@ describe('the consistency level', () => {
     expect(await client.get(set, id)).toEqual({ outcome: 'refused', code: 'LEVEL_TOO_STRONG' });
     for (const partitionSet of ['items-00', 'items-01'])
       await there.wish('west', partitionSet, { intent: { kind: 'consistency', consistency: 'Strong' } });
-    await there.until(async () => (await client.get(set, id)).outcome === 'done');
-    await there.until(async () => (await (await there.client('north')).get(set, id)).outcome === 'done');
-    await there.until(async () => {
+    await until('the west reads', async () => (await client.get(set, id)).outcome === 'done');
+    const north = await there.client('north');
+    await until('the north reads', async () => (await north.get(set, id)).outcome === 'done');
+    await until('the map says Strong', async () => {
       const { json } = await there.get('west', '/v1/map');
       return (json as ClusterMap).account.consistency === 'Strong';
     });
     await there.wish('east', set, { intent: { kind: 'consistency', consistency: 'Eventual' } });
-    await there.until(async () => {
+    await until('the level is lower', async () => {
       const answer = await client.get(set, id);
       return answer.outcome === 'refused' && answer.code === 'LEVEL_TOO_STRONG';
     });

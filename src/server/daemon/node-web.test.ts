@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { fromJSONSchema } from 'zod';
-import { Daemons, type Region } from '../../../test/server/daemons.ts';
+import { Daemons, type Region, START_MS } from '../../../test/server/daemons.ts';
 import { EventReader } from '../../../test/server/event-reader.ts';
+import { until } from '../../../test/support/until.ts';
 import { HttpError } from '../http/index.ts';
 import type { AuditEntry } from './audit.ts';
 import { EVENTS, type EventName, type LocalState, type SetRow } from './events/index.ts';
@@ -48,10 +49,11 @@ const readers: EventReader[] = [];
 beforeAll(async () => {
   there = await Daemons.of({ more: TOKENS });
   for (const region of ['west', 'east', 'north'] as const) await there.start(region, { control });
-  await there.until(async () => (await there.get('west', '/primary')).status === 200);
-}, 60_000);
+  await until('the west writes', async () => (await there.get('west', '/primary')).status === 200);
+}, START_MS);
 afterAll(() => there.end());
 afterEach(() => {
+  control.isAway = false;
   for (const reader of readers.splice(0)) reader.close();
 });
 
@@ -89,7 +91,7 @@ describe('events', () => {
         role,
         isLocal: true,
         regions: ['west', 'east', 'north'],
-        timings: { intervalMs: 1000, leaseMs: 3000, settleMs: 300 },
+        timings: { intervalMs: 250, leaseMs: 3000, settleMs: 300 },
       });
       const { sets } = (await reader.named('sets')).data as { sets: SetRow[] };
       expect(sets.map((row) => [row[0], row[3], row[4], row[5], row[6]])).toEqual([
@@ -144,7 +146,7 @@ describe('events', () => {
     expect((await listen('north', VIEWER)).status).toBe(503);
     expect((await get('north', '/v1/events')).json).toMatchObject({ error: { code: 'TOO_MANY_STREAMS' } });
     all[0]!.close();
-    await there.until(async () => {
+    await until('there is room for one more', async () => {
       const reader = await listen('north', VIEWER);
       return reader.status === 200;
     });

@@ -4,7 +4,8 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Daemons, REGIONS, until } from '../../../test/server/daemons.ts';
+import { Daemons, REGIONS, START_MS } from '../../../test/server/daemons.ts';
+import { until } from '../../../test/support/until.ts';
 import { NODE_HOST } from '../../caspaxos/index.ts';
 import { decodeMap, METHODS, packed } from '../../client/index.ts';
 import { type Connection, dial, type RpcTls } from '../../transport/index.ts';
@@ -24,8 +25,8 @@ beforeAll(async () => {
   for (const name of [...REGIONS.map((region) => `${region}-1`), 'app'])
     await issueInto(certs, { name, hosts: ['127.0.0.1'] });
   for (const region of REGIONS) await there.start(region);
-  await until(async () => (await ask('/readiness', tlsOf('app'))) === 200);
-});
+  await until('the west is ready', async () => (await ask('/readiness', tlsOf('app'))) === 200);
+}, START_MS);
 afterAll(() => there.end());
 
 function tlsOf(name: string): RpcTls {
@@ -76,9 +77,9 @@ function connect(tls: RpcTls | undefined, role: 'client' | 'node' = 'client'): P
 
 describe('mutual TLS', () => {
   test('nodes find each other, and a client with a certificate is served', async () => {
-    await until(async () => (await ask('/primary', tlsOf('app'))) === 200);
+    await until('the west writes', async () => (await ask('/primary', tlsOf('app'))) === 200);
     const connection = await connect(tlsOf('app'));
-    const map = decodeMap(await connection.call(METHODS.map, packed([]), { timeoutMs: 2000 }));
+    const map = decodeMap(await connection.call(METHODS.map, packed([]), { timeoutMs: 60_000 }));
     expect(map.cluster).toBe('demo');
   });
 
@@ -125,7 +126,7 @@ describe('mutual TLS', () => {
     expect(now).not.toBe(old);
     expect(await serialShownAt(http)).toBe(now);
     expect(before.isOpen).toBe(true);
-    await before.call(METHODS.map, packed([]), { timeoutMs: 2000 });
+    await before.call(METHODS.map, packed([]), { timeoutMs: 60_000 });
   });
 
   test('a certificate without its key is not taken, and the old one stays', async () => {

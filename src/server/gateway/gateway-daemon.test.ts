@@ -3,7 +3,8 @@ import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Daemons, until } from '../../../test/server/daemons.ts';
+import { Daemons } from '../../../test/server/daemons.ts';
+import { until } from '../../../test/support/until.ts';
 import { freePort } from '../local/free-port.ts';
 import { GatewayDaemon } from './gateway-daemon.ts';
 
@@ -87,7 +88,7 @@ async function ask(
       ...headers,
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(120_000),
   });
   const said = await answer.text();
   return { status: answer.status, json: said === '' ? {} : (JSON.parse(said) as Record<string, unknown>) };
@@ -98,7 +99,7 @@ describe('a gateway', () => {
     const ports = await laidOut(false);
     const starting = open('gateway');
     const status = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${ports.status}${path}`);
-    await until(async () => (await ask(ports.global, 'GET', '/')).status === 503);
+    await until('it answers 503', async () => (await ask(ports.global, 'GET', '/')).status === 503);
     expect((await status('/health')).status).toBe(200);
     expect((await status('/readiness')).status).toBe(503);
     for (const region of ['west', 'east', 'north'] as const) await daemons!.start(region);
@@ -138,10 +139,10 @@ describe('a gateway', () => {
       expect([read.status, read.json]).toEqual([200, written.json]);
     }
     expect((await ask(ports.west, 'DELETE', '/dbs/shop/colls/orders')).status).toBe(204);
-    await until(
-      async () =>
-        (await ask(ports.east, 'GET', '/dbs/shop/colls/orders/docs/one', { headers })).status === 404,
-    );
+    await until('it is gone at the other door too', async () => {
+      const { status } = await ask(ports.east, 'GET', '/dbs/shop/colls/orders/docs/one', { headers });
+      return status === 404;
+    });
   });
 
   test('takes new keys with a reload, and not the old ones any more', async () => {

@@ -4,12 +4,12 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '../../../test/support/until.ts';
 import { KEY_NAMES } from '../config/index.ts';
 import { LocalCluster, type LocalClusterOptions, type LocalEvent, readState } from './index.ts';
 
 const SHAPE = { regions: 2, acceptors: 3, partitionSets: 1, minimumDurability: 1 } as const;
 const DOORS = ['gateway', 'west-gateway', 'east-gateway'];
-const WAIT_MS = 40_000;
 
 let directory: string;
 let cluster: LocalCluster | undefined;
@@ -48,12 +48,12 @@ function statusAt(port: number, path: string): Promise<number> {
   });
 }
 
-function logHas(name: string, text: string): Promise<void> {
-  const log = (): string => readFileSync(join(directory, 'logs', `${name}.log`), 'utf8');
-  return expect.poll(log, { timeout: WAIT_MS, interval: 50 }).toContain(text);
+async function logHas(name: string, text: string): Promise<void> {
+  const log = join(directory, 'logs', `${name}.log`);
+  await until(`${name} says "${text}"`, () => readFileSync(log, 'utf8').includes(text));
 }
 
-describe('gateways', { timeout: 120_000 }, () => {
+describe('gateways', () => {
   test('start after the nodes and stop before them; a region is its nodes, and a gateway has a name', async () => {
     const running = await start({ ...SHAPE, portBase: 'free', gateways: true });
     const ready = namesOf('ready');

@@ -5,13 +5,14 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '../../../test/support/until.ts';
 import { isRunning } from '../../caspaxos/index.ts';
 import { BatonClient } from '../../client/index.ts';
 import { formatAddress, nodesOf } from '../config/index.ts';
 import { freePort, LocalCluster, type LocalClusterOptions, type LocalEvent, readState } from './index.ts';
 
 const SHAPE = { regions: 3, acceptors: 3, partitionSets: 4 } as const;
-const WAIT_MS = 40_000;
+const WAIT_MS = 120_000;
 
 let directory: string;
 let cluster: LocalCluster | undefined;
@@ -47,14 +48,14 @@ async function items({ config }: LocalCluster) {
     account: config.account.name,
     cluster: config.cluster,
     endpoints: nodesOf(config).map(({ address }) => formatAddress(address)),
-    timeoutMs: 30_000,
+    timeoutMs: WAIT_MS,
   });
   return client.container<{ id: string; value: number }>('items');
 }
 
 const stopped = (): string[] => events.flatMap((event) => (event.type === 'stopped' ? [event.process] : []));
 
-describe('a cluster', { timeout: 120_000 }, () => {
+describe('a cluster', () => {
   test('loses its write region and writes on; healed, the region writes again; the next run finds it all', async () => {
     const first = await start();
     const before = await items(first);
@@ -105,21 +106,20 @@ describe('a cluster', { timeout: 120_000 }, () => {
 
     const { identity } = running.processes.find(({ name }) => name === 'a2')!;
     process.kill(identity!.pid, 'SIGKILL');
-    await expect
-      .poll(() => events.find(({ type }) => type === 'lost'))
-      .toMatchObject({ process: 'a2', how: 'SIGKILL' });
+    const lost = await until('it is lost', () => events.find(({ type }) => type === 'lost'));
+    expect(lost).toMatchObject({ process: 'a2', how: 'SIGKILL' });
     const written = async (): Promise<string | undefined> =>
       (await readState(directory))!.processes.find(({ name }) => name === 'a2')?.state;
-    await expect.poll(written, { timeout: WAIT_MS }).toBe('stopped');
+    await until('it is written down as stopped', async () => (await written()) === 'stopped');
     await running.startAgain('a2');
-    await expect.poll(written, { timeout: WAIT_MS }).toBe('running');
+    await until('it is written down as running', async () => (await written()) === 'running');
 
     await expect(running.kill('south')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' });
     await expect(running.cut('west')).rejects.toMatchObject({ code: 'CUT_UNAVAILABLE' });
   });
 });
 
-describe('a directory', { timeout: 120_000 }, () => {
+describe('a directory', () => {
   test('has one cluster at a time, of one shape, that may move to other ports', async () => {
     const first = await start();
     const before = await items(first);

@@ -4,12 +4,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '../../../test/support/until.ts';
 import { formatAddress, nodesOf } from '../config/index.ts';
 import { LocalCluster, type LocalClusterOptions, readState } from './index.ts';
 
 const SHAPE = { regions: 3, acceptors: 3, partitionSets: 2, portBase: 'free' } as const;
 const SECRETS = ['operator.token', 'viewer.token'];
-const WAIT_MS = 40_000;
+const WAIT_MS = 120_000;
 
 let directory: string;
 let cluster: LocalCluster | undefined;
@@ -44,7 +45,7 @@ async function ask(region: string, path: string, token?: string, order?: object)
   });
 }
 
-describe('the tokens of a cluster', { timeout: 120_000 }, () => {
+describe('the tokens of a cluster', () => {
   test('come to a directory that has none at the next start, and stay; they are for its owner', async () => {
     const small = { regions: 1, acceptors: 1, partitionSets: 1, portBase: 'free' } as const;
     const before = await start(small);
@@ -72,7 +73,7 @@ describe('the tokens of a cluster', { timeout: 120_000 }, () => {
   });
 });
 
-describe('an order from the page', { timeout: 120_000 }, () => {
+describe('an order from the page', () => {
   test('goes through any node, from operators only; the load goes on while a region is lost', async () => {
     const running = await start({ ...SHAPE, tokens: true });
     await running.waitForWriters(['west'], WAIT_MS);
@@ -90,13 +91,13 @@ describe('an order from the page', { timeout: 120_000 }, () => {
 
     expect((await order({ action: 'load', on: true, perSecond: 50 })).status).toBe(200);
     const acknowledged = async (): Promise<number> => (await look()).load.acknowledged;
-    await expect.poll(acknowledged, { timeout: WAIT_MS }).toBeGreaterThan(20);
+    await until('writes are acknowledged', async () => (await acknowledged()) > 20);
     const killed = await order({ action: 'kill', targets: ['west'] });
     expect([killed.status, await killed.json()]).toEqual([200, { processes: ['west-1'] }]);
     expect(running.healthyRegions).toEqual(['east', 'north']);
     await running.waitForWriters(['east', 'north'], WAIT_MS);
     const meanwhile = await acknowledged();
-    await expect.poll(acknowledged, { timeout: WAIT_MS }).toBeGreaterThan(meanwhile + 20);
+    await until('more are acknowledged', async () => (await acknowledged()) > meanwhile + 20);
     const off = (await (await order({ action: 'load', on: false })).json()) as { load: { on: boolean } };
     expect(off.load.on).toBe(false);
     const unknown = await order({ action: 'kill', targets: ['south'] });
@@ -107,7 +108,7 @@ describe('an order from the page', { timeout: 120_000 }, () => {
     const running = await start({ ...SHAPE, regions: 1, minimumDurability: 1, tokens: true });
     await running.waitForWriters(['west'], WAIT_MS);
     await running.load(true);
-    await expect.poll(() => running.state.load.acknowledged, { timeout: WAIT_MS }).toBeGreaterThan(0);
+    await until('writes are acknowledged', () => running.state.load.acknowledged > 0);
     const { control, processes } = (await readState(directory))!;
     const secrets = [control!.token, running.operatorToken!];
     for (const { pid } of processes) {

@@ -3,11 +3,15 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '../../../test/support/until.ts';
 import { Guard } from './guarded.ts';
 import { RoleProcess } from './role-process.ts';
 
 const READY = `console.log(JSON.stringify({ msg: 'it is ready' }));`;
 const STAYS = `${READY} setInterval(() => {}, 1000);`;
+
+/** As long as it takes. */
+const LONG_MS = 120_000;
 
 let directory: string;
 let guard: Guard;
@@ -39,14 +43,14 @@ function program(script: string, environment: Record<string, string> = {}): Role
   return one;
 }
 
-describe('a process', { timeout: 60_000 }, () => {
+describe('a process', () => {
   test('is ready when it says so, in each of its lives, and its log goes on', async () => {
     program(`console.log('not yet'); setTimeout(() => { ${STAYS} }, 50);`);
     for (const lives of [1, 2]) {
       await one.start();
       expect(one.state).toBe('running');
       expect(readFileSync(one.log, 'utf8').match(/is ready/g)).toHaveLength(lives);
-      expect(await one.stop(10_000)).toBe(true);
+      expect(await one.stop(LONG_MS)).toBe(true);
       expect([one.state, one.identity]).toEqual(['stopped', undefined]);
     }
     expect(lost).toEqual([]);
@@ -89,13 +93,15 @@ describe('a process', { timeout: 60_000 }, () => {
     await one.start();
     one.pause();
     expect(one.state).toBe('paused');
-    expect(await one.stop(10_000)).toBe(true);
+    expect(await one.stop(LONG_MS)).toBe(true);
   });
 
   test('that ends by itself is told of', async () => {
-    program(`${READY} setTimeout(() => process.exit(7), 500);`);
+    program(`process.on('SIGUSR2', () => process.exit(7)); ${STAYS}`);
     await one.start();
-    await expect.poll(() => lost, { timeout: 20_000 }).toEqual(['code 7']);
+    process.kill(one.identity!.pid, 'SIGUSR2');
+    await until('it is known to have ended', () => lost.length > 0);
+    expect(lost).toEqual(['code 7']);
   });
 
   test('is not reached by what the terminal sends to the group of its parent', async () => {

@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '../../../test/support/until.ts';
 import { NODE_HOST } from '../../caspaxos/index.ts';
 import {
   decodeReadAnswer,
@@ -22,6 +23,9 @@ import { RegionNode } from './region-node.ts';
 const REGIONS = ['west', 'east', 'north'] as const;
 type Region = (typeof REGIONS)[number];
 const PARTITION_SET = 'orders-7';
+/** How long a node may hold a request, and how long its caller waits for the answer. */
+const PATIENCE_MS = 2000;
+const CALL_MS = 60_000;
 
 class Cluster {
   readonly #directory = mkdtempSync(join(tmpdir(), 'baton-nodes-'));
@@ -101,17 +105,17 @@ class Cluster {
   async put(region: Region, id: string, value: unknown): Promise<NodeWriteAnswer> {
     const operations = [{ op: 'upsert' as const, body: nodeJson.format({ id, value }) }];
     const request = { partitionKey: [id], operations, operation: `${id}-${JSON.stringify(value)}` };
-    const payload = encodeWrite({ partitionSet: PARTITION_SET, timeoutMs: 2000, request });
+    const payload = encodeWrite({ partitionSet: PARTITION_SET, timeoutMs: PATIENCE_MS, request });
     return decodeWriteAnswer(
-      await (await this.#client(region)).call(METHODS.write, payload, { timeoutMs: 3000 }),
+      await (await this.#client(region)).call(METHODS.write, payload, { timeoutMs: CALL_MS }),
     );
   }
 
   async get(region: Region, id: string, level: 'Strong' | 'Eventual' = 'Strong'): Promise<unknown> {
-    const read = { partitionSet: PARTITION_SET, timeoutMs: 2000, partitionKey: [id], id, level };
+    const read = { partitionSet: PARTITION_SET, timeoutMs: PATIENCE_MS, partitionKey: [id], id, level };
     const client = await this.#client(region);
     const answer: NodeReadAnswer = decodeReadAnswer(
-      await client.call(METHODS.read, encodeRead(read), { timeoutMs: 3000 }),
+      await client.call(METHODS.read, encodeRead(read), { timeoutMs: CALL_MS }),
     );
     if (answer.outcome !== 'done') return answer.code;
     const body = answer.version?.body;
@@ -120,16 +124,17 @@ class Cluster {
 
   /** Tries the regions in turn until one takes the write. */
   async putSomewhere(id: string, value: unknown): Promise<Region> {
-    return vi.waitFor(
-      async () => {
-        for (const region of this.#nodes.keys()) {
-          const answer = await this.put(region, id, value).catch(() => undefined);
-          if (answer?.outcome === 'done') return region;
-        }
-        throw new Error('nobody takes it');
-      },
-      { timeout: 30_000, interval: 50 },
-    );
+    return until(`somebody takes ${id}`, async () => {
+      for (const region of this.#nodes.keys()) {
+        const answer = await this.put(region, id, value).catch(() => undefined);
+        if (answer?.outcome === 'done') return region;
+      }
+      return undefined;
+    });
+  }
+
+  async untilRead(region: Region, id: string, value: unknown): Promise<void> {
+    await until(`${region} reads ${id}`, async () => (await this.get(region, id)) === value);
   }
 
   async end(): Promise<void> {
@@ -144,15 +149,14 @@ describe('three nodes', () => {
   beforeEach(async () => {
     cluster = new Cluster();
     await cluster.start();
-    expect(await cluster.putSomewhere('first', 0)).toBe('west');
+    await until('the west writes', async () => (await cluster.putSomewhere('first', 0)) === 'west');
   });
 
   afterEach(() => cluster.end());
 
   test('a write is read strongly in every region', async () => {
     await cluster.putSomewhere('a', 1);
-    for (const region of REGIONS)
-      await vi.waitFor(async () => expect(await cluster.get(region, 'a')).toBe(1), { timeout: 10_000 });
+    for (const region of REGIONS) await cluster.untilRead(region, 'a', 1);
   });
 
   test('when the write region is killed another takes over with every acknowledged write; it returns and writes again', async () => {
@@ -160,17 +164,14 @@ describe('three nodes', () => {
     await cluster.kill('west');
     const writer = await cluster.putSomewhere('after', 1);
     expect(writer).not.toBe('west');
-    for (let at = 0; at < 200; at += 1) expect(await cluster.get(writer, `d-${at}`)).toBe(at);
+    for (let at = 0; at < 200; at += 1) await cluster.untilRead(writer, `d-${at}`, at);
     await cluster.startNode('west');
-    await vi.waitFor(
-      async () => expect(await cluster.put('west', 'home', 1)).toMatchObject({ outcome: 'done' }),
-      {
-        timeout: 40_000,
-        interval: 200,
-      },
-    );
-    expect(await cluster.get('west', 'after')).toBe(1);
-    expect(await cluster.get('west', 'd-199')).toBe(199);
+    await until('the west writes again', async () => {
+      const { outcome } = await cluster.put('west', 'home', 1);
+      return outcome === 'done';
+    });
+    await cluster.untilRead('west', 'after', 1);
+    await cluster.untilRead('west', 'd-199', 199);
   });
 
   test('a region whose disk was emptied is not taken for one that has it all, however often it starts', async () => {
@@ -182,20 +183,18 @@ describe('three nodes', () => {
     for (let life = 0; life < 4; life += 1) {
       await cluster.startNode('east');
       const { agents } = cluster.node('east');
-      await vi.waitFor(() => expect(agents.agentOf(PARTITION_SET)!.state).toBeDefined(), { timeout: 10_000 });
+      await until('its agent knows the state', () => agents.agentOf(PARTITION_SET)!.state);
       await cluster.kill('east');
     }
     await cluster.startNode('east');
     const state = (): FailoverState | undefined => cluster.node('east').agents.agentOf(PARTITION_SET)!.state;
-    await vi.waitFor(() => expect(state()).toMatchObject({ phase: 'Ungraceful', writer: null }), {
-      timeout: 20_000,
-    });
+    await until('there is no writer', () => state()?.phase === 'Ungraceful' && state()?.writer === null);
     expect(state()!.regions['east']).toMatchObject({ building: true });
     await cluster.startNode('west');
     await cluster.startNode('north');
     await cluster.putSomewhere('after', 1);
-    await vi.waitFor(async () => expect(await cluster.get('east', 'after')).toBe(1), { timeout: 20_000 });
-    for (let at = 0; at < 50; at += 1) expect(await cluster.get('east', `d-${at}`)).toBe(at);
+    await cluster.untilRead('east', 'after', 1);
+    for (let at = 0; at < 50; at += 1) await cluster.untilRead('east', `d-${at}`, at);
   });
 
   test('a planned stop moves the writes away first and loses nothing', async () => {
@@ -203,6 +202,6 @@ describe('three nodes', () => {
     await cluster.stopNode('west');
     const writer = await cluster.putSomewhere('b', 2);
     expect(writer).not.toBe('west');
-    expect(await cluster.get(writer, 'a')).toBe(1);
+    await cluster.untilRead(writer, 'a', 1);
   });
 });

@@ -1,6 +1,7 @@
 /** Copies that come and go in a running node. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { RpcClient, until } from '../../../test/server/daemons.ts';
+import { RpcClient } from '../../../test/server/daemons.ts';
+import { until } from '../../../test/support/until.ts';
 import { NODE_HOST } from '../../caspaxos/index.ts';
 import { decodeLookAnswer, encodeLook, METHODS, type NodeLookAnswer } from '../../client/index.ts';
 import { diskOf, MemoryNodeStore } from '../../engine/index.ts';
@@ -37,7 +38,7 @@ class Scene {
   }
 
   async untilWritable(partitionSet: string): Promise<void> {
-    await until(async () => this.node.agents.agentOf(partitionSet)!.mayWrite());
+    await until(`${partitionSet} can be written`, () => this.node.agents.agentOf(partitionSet)!.mayWrite());
   }
 
   put(partitionSet: string, id: string): Promise<{ readonly outcome: string }> {
@@ -109,7 +110,7 @@ test('a node says which partition-sets it can write, though it follows no catalo
   onTestFinished(() => connection.close());
   const look = async (version: number): Promise<NodeLookAnswer> => {
     const payload = encodeLook({ version, partitionSets: ['p', 'q'], timeoutMs: 0 });
-    return decodeLookAnswer(await connection.call(METHODS.look, payload, { timeoutMs: 10_000 }));
+    return decodeLookAnswer(await connection.call(METHODS.look, payload, { timeoutMs: 60_000 }));
   };
   expect(await look(0)).toEqual({ version: 0, canWrite: [{ partitionSet: 'p', gcn: 1 }] });
   await expect(look(1)).rejects.toMatchObject({ code: 'METHOD_UNKNOWN' });

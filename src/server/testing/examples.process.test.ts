@@ -1,11 +1,13 @@
 /** The examples of `baton/testing`, run as their readers run them. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { until } from '../../../test/support/until.ts';
 import { isRunning, type ProcessName } from '../../caspaxos/index.ts';
 import { readState } from '../local/index.ts';
 import { startCluster, type TestCluster } from './test-cluster.ts';
@@ -14,34 +16,36 @@ const EXAMPLES = fileURLToPath(new URL('../../../examples/testing', import.meta.
 const VITEST = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
 
 /** Without what the runner around us left for its own workers. */
-function run(...args: string[]): { readonly status: number | null; readonly output: string } {
+async function run(...args: string[]): Promise<{ readonly status: number; readonly output: string }> {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(?:VITEST|NODE_TEST|NODE_OPTIONS|TEST)/.test(name),
   );
   const env = Object.fromEntries(kept);
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-    cwd: EXAMPLES,
-    env,
-    timeout: 120_000,
-  });
-  return { status, output: `${stdout.toString()}${stderr.toString()}` };
+  const child = spawn(process.execPath, args, { cwd: EXAMPLES, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => void child.kill());
+  const [stdout, stderr, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number]>,
+  ]);
+  return { status, output: `${stdout}${stderr}` };
 }
 
 describe('the example', () => {
-  test('for vitest passes', () => {
-    const { status, output } = run(VITEST, 'run', '--root', EXAMPLES, 'vitest.test.js');
+  test('for vitest passes', async () => {
+    const { status, output } = await run(VITEST, 'run', '--root', EXAMPLES, 'vitest.test.js');
     expect(output).toMatch(/1 passed/);
     expect(status).toBe(0);
   });
 
-  test('for node:test passes', () => {
-    const { status, output } = run('--test', '--test-reporter=tap', join(EXAMPLES, 'node.test.js'));
+  test('for node:test passes', async () => {
+    const { status, output } = await run('--test', '--test-reporter=tap', join(EXAMPLES, 'node.test.js'));
     expect(output).toMatch(/# pass 1/);
     expect(status).toBe(0);
   });
 });
 
-describe('a cluster for tests', { timeout: 90_000 }, () => {
+describe('a cluster for tests', () => {
   let cluster: TestCluster | undefined;
 
   afterEach(() => cluster?.stop());
@@ -61,6 +65,7 @@ describe('a cluster for tests', { timeout: 90_000 }, () => {
     expect(cluster.regions).toEqual(['here', 'there']);
     expect(Object.keys(addresses)).toEqual(['here', 'there']);
     expect(existsSync(configFile)).toBe(true);
+    await cluster.waitForWrites({ region: 'here' });
     expect(await cluster.writers()).toEqual({ 'items-00': 'here' });
     await cluster.pause('there');
     const { writers } = await cluster.waitForFailover();
@@ -87,7 +92,7 @@ describe('a cluster for tests', { timeout: 90_000 }, () => {
     const processes = state!.processes as unknown as ProcessName[];
     expect(processes.filter(isRunning)).toHaveLength(5);
     child.kill('SIGKILL');
-    await expect.poll(() => processes.filter(isRunning), { timeout: 15_000 }).toEqual([]);
-    await expect.poll(() => existsSync(directory), { timeout: 15_000 }).toBe(false);
+    await until('none of them runs', () => !processes.some(isRunning));
+    await until('the directory is gone', () => !existsSync(directory));
   });
 });

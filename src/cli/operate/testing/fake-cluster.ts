@@ -65,6 +65,9 @@ export interface FakeEntry {
 }
 
 export const REGIONS = ['west', 'east', 'north'];
+/** No node is taken for dead because the machine is slow. */
+const PATIENT = ['--node-timeout', '60000'];
+
 export const NOW = Date.parse('2030-01-02T03:04:05.000Z');
 
 export function healthyView(partitionSet: string, writeRegion = 'west'): FakeView {
@@ -294,7 +297,8 @@ export class FakeCluster {
     };
     const program = new Command('baton');
     for (const command of operatorCommands(stage)) program.addCommand(command);
-    await program.parseAsync([...args], { from: 'user' });
+    const patience = args.includes('--node-timeout') ? [] : PATIENT;
+    await program.parseAsync([...args, ...patience], { from: 'user' });
     return { code, out: out.join(''), err: err.join(''), asked };
   }
 

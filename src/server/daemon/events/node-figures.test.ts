@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Counter, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { until } from '../../../../test/server/daemons.ts';
+import { until } from '../../../../test/support/until.ts';
 import { ConnectTimes, RateMeter } from './node-figures.ts';
 
 test('rates are what was done since they were asked for last', async () => {
@@ -42,9 +42,9 @@ test('the way to an acceptor is measured, as long as there is one', async () => 
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const times = new ConnectTimes(0);
   expect(times.get(url)).toBeNull();
-  await until(async () => times.get(url) !== null);
+  await until('it is measured', () => times.get(url) !== null);
   expect(times.get(url)).toBeGreaterThan(0);
   server.close();
-  await until(async () => times.get(url) === null);
+  await until('it is known to be gone', () => times.get(url) === null);
   expect([times.get('memory:a'), times.get('lmdb:/x')]).toEqual([null, null]);
 });
