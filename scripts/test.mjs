@@ -127,17 +127,13 @@ function judge(lane) {
 
 function describeNotRun(notRun) {
   const reasons = new Map();
-  for (const { test, what, how, optional } of notRun) {
-    const key = JSON.stringify([what, how, optional]);
+  for (const { test, what, how } of notRun) {
+    const key = JSON.stringify([what, how]);
     reasons.set(key, [...(reasons.get(key) ?? []), test]);
   }
   const blocks = [...reasons].map(([key, tests]) => {
-    const [what, how, optional] = JSON.parse(key);
-    const weight = optional
-      ? ' (optional)'
-      : isContinuousIntegration()
-        ? ' (required: a failure, as CI is set)'
-        : '';
+    const [what, how] = JSON.parse(key);
+    const weight = isContinuousIntegration() ? ' (a failure, as CI is set)' : '';
     const lines = [`  ${what}${weight}`, ...(how === '' ? [] : [`    to get it: ${how}`])];
     return [...lines, ...tests.map((test) => `    - ${test}`)].join('\n');
   });

@@ -57,7 +57,6 @@ test('a region that is cut off is replaced, in each direction, and comes back wh
     notRun(context, {
       what: 'network namespaces cannot be made here',
       how: 'run as root on Linux, with iproute2 and util-linux',
-      optional: true,
     });
   cluster = new LocalCluster({
     directory,
