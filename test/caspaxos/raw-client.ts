@@ -1,6 +1,7 @@
 /** A client of the acceptor service that says whatever the test wants, in bytes. */
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { until } from '../support/until.ts';
 
 const UPGRADE = 'GET /v1/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: baton-acceptor/1\r\n';
 
@@ -51,11 +52,9 @@ export class RawClient {
   }
 
   async until(condition: (text: string) => boolean): Promise<void> {
-    const deadline = performance.now() + 10_000;
-    while (!condition(this.text)) {
-      if (performance.now() > deadline)
-        throw new Error(`waited in vain; received ${JSON.stringify(this.text)}`);
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
+    await until('the answer is there', () => {
+      if (condition(this.text)) return true;
+      throw new Error(`received ${JSON.stringify(this.text)}`);
+    });
   }
 }

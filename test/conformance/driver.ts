@@ -492,6 +492,6 @@ export async function runDriverCheck(
 export function driverConformance(name: string, make: MakePartitionSet, patience?: Partial<Patience>): void {
   describe(`driver ${name}`, () => {
     for (const check of DRIVER_CHECKS)
-      test(check.name, () => runDriverCheck(check, make, { patienceMs: 5000, settleMs: 30, ...patience }));
+      test(check.name, () => runDriverCheck(check, make, { patienceMs: 50_000, settleMs: 30, ...patience }));
   });
 }

@@ -8,7 +8,7 @@ import { show } from './show.ts';
 import type { Setting, World } from './world.ts';
 
 export const isExhaustive = process.env['BATON_EXHAUSTIVE'] !== undefined;
-export const TIMEOUT_MS = isExhaustive ? 1_800_000 : 120_000;
+export const TIMEOUT_MS = isExhaustive ? 1_800_000 : 600_000;
 const MAX_STATES = isExhaustive ? 4_000_000 : 200_000;
 
 export type Invariants = Readonly<Record<string, StatePredicate<World>>>;

@@ -32,7 +32,7 @@ import {
   walkUpdates,
 } from './conformance-runs.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 600_000;
 
 const LEVELS: readonly Partial<OutageCase>[] = [
   { consistency: 'Strong', minDurability: 1 },
