@@ -3,6 +3,7 @@ import { connect as connectSocket, createServer, type Server, type Socket } from
 import { BatonClient, BatonError, type ConnectOptions } from 'baton/client';
 import { issueCertificate, makeAuthority } from 'baton/server';
 import { expect, onTestFinished, test } from 'vitest';
+import { until } from '../support/until.ts';
 import { done, FakeAccount, found } from './fake-node.ts';
 
 async function connect(options: ConnectOptions): Promise<BatonClient> {
@@ -31,6 +32,8 @@ async function listening(server: Server): Promise<string> {
 class Proxy {
   isMute = false;
   taken = 0;
+  /** Connections that the client has given up. */
+  left = 0;
   address = '';
   readonly #sockets = new Set<Socket>();
 
@@ -40,6 +43,9 @@ class Proxy {
     const server = createServer((near) => {
       proxy.taken += 1;
       const far = connectSocket(Number(port), host);
+      near.on('close', () => {
+        proxy.left += 1;
+      });
       proxy.#join(near, far);
       proxy.#join(far, near);
     });
@@ -124,10 +130,10 @@ test('a region that falls silent is left, noticed, and used again when it is bac
   };
   while ((await regionOfRead()) === 'west');
   expect(await regionOfRead()).toBe('east');
-  // Long enough for the pings: the connection is given up, not just avoided.
-  await pause(3500);
+  // Nobody answers its pings.
+  await until('the connection is given up, not just avoided', () => proxy.left > 0);
   proxy.isMute = false;
-  while ((await regionOfRead()) === 'east') await pause(20);
+  await until('the region is used again', async () => (await regionOfRead()) === 'west');
   expect(proxy.taken).toBeGreaterThan(1);
 });
 
@@ -148,10 +154,8 @@ test('an account that has moved is found again', async () => {
   for (const node of old.nodes.values()) await node.stop();
   serial = 2;
   const items = client.container('items');
-  const first: unknown = await items.upsert({ id: 'a' }, { timeoutMs: 200 }).catch((error: unknown) => error);
-  expect(first).toBeInstanceOf(BatonError);
-  const { region } = (await items.upsert({ id: 'a' })).diagnostics;
-  expect(moved.node(region!).count('write')).toBe(1);
+  const { diagnostics } = await until('it is found', () => items.upsert({ id: 'a' }, { timeoutMs: 1000 }));
+  expect(moved.node(diagnostics.region!).count('write')).toBeGreaterThan(0);
 });
 
 test('with certificates on both sides; without, nobody answers', async () => {

@@ -49,7 +49,7 @@ test('it runs and prints what it should', async () => {
   const servers = [`127.0.0.1:${dns.address.port}`];
   const connect = (options: ConnectOptions): Promise<BatonClient> => {
     expect(options).toEqual({ account: 'demo.baton.local', servers: ['127.0.0.1:4153'] });
-    return BatonClient.connect({ ...options, servers, cacheDirectory, timeoutMs: 30_000 });
+    return BatonClient.connect({ ...options, servers, cacheDirectory, timeoutMs: 120_000 });
   };
   const lines: string[] = [];
   await program()({ connect }, BatonError, { log: (line) => lines.push(line) });
@@ -62,6 +62,6 @@ test('it runs and prints what it should', async () => {
     'written lamp',
     'written lamp',
     'deleted lamp',
-    expect.stringMatching(/^created in west, attempt \d+$/),
+    expect.stringMatching(/^created in (?:west|east|north), attempt \d+$/),
   ]);
 });

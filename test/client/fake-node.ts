@@ -25,6 +25,12 @@ import { onTestFinished } from 'vitest';
 
 export const NEVER = new Promise<never>(() => {});
 
+/**
+ * For a client that is not to take a node for silent because the machine is busy: it waits for half of the time that the operation has.
+ * Tests of silence do without.
+ */
+export const PATIENT = { firstPatienceMs: 600_000, leastPatienceMs: 600_000, mostPatienceMs: 600_000 };
+
 export interface Script {
   write?: (request: ReturnType<typeof decodeWrite>, context: RequestContext) => Promised<NodeWriteAnswer>;
   read?: (request: ReturnType<typeof decodeRead>, context: RequestContext) => Promised<NodeReadAnswer>;

@@ -15,7 +15,7 @@ let client: BatonClient;
 
 beforeAll(async () => {
   cluster = await RegionCluster.start({ partitionKey: '/customer' });
-  client = await BatonClient.connect({ account: 'shop', endpoints: cluster.endpoints, timeoutMs: 30_000 });
+  client = await BatonClient.connect({ account: 'shop', endpoints: cluster.endpoints, timeoutMs: 120_000 });
 });
 
 afterAll(async () => {

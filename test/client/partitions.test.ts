@@ -18,7 +18,8 @@ import {
 } from 'baton/client';
 import { epkOf, type Operation } from 'baton/engine';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { done, FakeAccount, found, NEVER } from './fake-node.ts';
+import { until } from '../support/until.ts';
+import { done, FakeAccount, found, NEVER, PATIENT } from './fake-node.ts';
 
 const position = { epoch: 2 ** 20, lsn: 9 };
 const create: Operation = { op: 'create', body: Buffer.from('{"id":"a"}') };
@@ -33,7 +34,13 @@ async function scene(
   options: Partial<ConnectOptions> = {},
 ): Promise<{ account: FakeAccount; client: PartitionClient }> {
   const account = await FakeAccount.start();
-  const given = { account: 'shop', endpoints: account.endpoints, ...options };
+  const given = {
+    account: 'shop',
+    endpoints: account.endpoints,
+    pacing: PATIENT,
+    timeoutMs: 60_000,
+    ...options,
+  };
   const client = await PartitionClient.connect(given);
   onTestFinished(() => client.close());
   return { account, client };
@@ -79,7 +86,7 @@ describe('a write', () => {
   });
 
   test('a rejection is no answer while an earlier attempt may yet be carried out', async () => {
-    const { account, client } = await scene();
+    const { account, client } = await scene({ pacing: {} });
     account.node('west').script.write = () => NEVER;
     account.node('east').script.write = () => done(409);
     const error = await errorOf(client.write(write));
@@ -257,14 +264,15 @@ describe('the map', () => {
 test('a look asks every node, and leaves out who does not answer', async () => {
   const { account, client } = await scene();
   const writable = { partitionSet: 'items-0', gcn: 3 };
+  const timeoutMs = 3000;
   for (const [region, node] of account.nodes)
     node.script.any = (method, payload) => {
       if (method !== METHODS.look) return encodeMap(account.map);
-      expect(decodeLook(payload)).toEqual({ version: 8, partitionSets: ['items-0'], timeoutMs: 50 });
+      expect(decodeLook(payload)).toEqual({ version: 8, partitionSets: ['items-0'], timeoutMs });
       if (region === 'north') return NEVER;
       return encodeLookAnswer({ version: 8, canWrite: region === 'west' ? [writable] : [] });
     };
-  expect(await client.look({ version: 8, partitionSets: ['items-0'], timeoutMs: 50 })).toEqual([
+  expect(await client.look({ version: 8, partitionSets: ['items-0'], timeoutMs })).toEqual([
     { node: 'west-1', region: 'west', version: 8, canWrite: [writable] },
     { node: 'east-1', region: 'east', version: 8, canWrite: [] },
   ]);
@@ -289,7 +297,7 @@ test('the map that is used is fetched anew now and then: the level of the accoun
   expect(fetched()).toBe(1);
   aheadMs = 11_000;
   await client.write(write);
-  await expect.poll(() => client.topology.map.account.consistency).toBe('Eventual');
+  await until('the map is fetched anew', () => client.topology.map.account.consistency === 'Eventual');
   const before = fetched();
   await client.write(write);
   expect(fetched()).toBe(before);

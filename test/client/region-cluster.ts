@@ -97,7 +97,7 @@ export class RegionCluster {
   async stop(region: Region): Promise<void> {
     const { node, store } = this.#nodes.get(region)!;
     this.#nodes.delete(region);
-    await node.stop(5000);
+    await node.stop(60_000);
     await store.close();
   }
 

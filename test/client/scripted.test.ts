@@ -4,10 +4,17 @@ import { RpcError } from 'baton/transport';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BatonClient, BatonError, type ConnectOptions } from 'baton/client';
 import { CountingHost } from '../transport/rpc-scene.ts';
-import { done, FakeAccount, type FakeAccountOptions, found, NEVER } from './fake-node.ts';
+import { until } from '../support/until.ts';
+import { done, FakeAccount, type FakeAccountOptions, found, NEVER, PATIENT } from './fake-node.ts';
 
 async function connect(account: FakeAccount, options: Partial<ConnectOptions> = {}): Promise<BatonClient> {
-  const client = await BatonClient.connect({ account: 'shop', endpoints: account.endpoints, ...options });
+  const client = await BatonClient.connect({
+    account: 'shop',
+    endpoints: account.endpoints,
+    pacing: PATIENT,
+    timeoutMs: 60_000,
+    ...options,
+  });
   onTestFinished(() => client.close());
   return client;
 }
@@ -39,13 +46,6 @@ async function errorOf(promise: Promise<unknown>): Promise<BatonError> {
   );
   expect(error).toBeInstanceOf(BatonError);
   return error as BatonError;
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition())
-    await new Promise((resolve) => {
-      setTimeout(resolve, 2);
-    });
 }
 
 describe('where it goes', () => {
@@ -84,7 +84,7 @@ describe('where it goes', () => {
   });
 
   test('a region that says nothing is left for another one, with the same operation id', async () => {
-    const { account, client } = await scene();
+    const { account, client } = await scene({}, { pacing: {} });
     const names: (string | undefined)[] = [];
     for (const region of ['west', 'east'])
       account.node(region).script.write = ({ request }) => {
@@ -106,7 +106,7 @@ describe('where it goes', () => {
     const mute = { name: 'west', nodes: [{ ...west!.nodes[0]!, address }] };
     account.map = { ...account.map, regions: [mute, ...others] };
     account.node('east').script.write = () => done();
-    const client = await connect(account, { endpoints: [account.node('north').address] });
+    const client = await connect(account, { endpoints: [account.node('north').address], pacing: {} });
     const { diagnostics } = await client.container('items').create({ id: 'a' });
     expect(diagnostics.attempts).toMatchObject([
       { region: 'west', what: 'SILENT' },
@@ -163,7 +163,7 @@ describe('where it goes', () => {
       { region: 'west', hedge: false, what: 'CANCELLED' },
       { region: 'east', hedge: true, what: 'DONE' },
     ]);
-    await until(() => wasCancelled);
+    await until('the first is let go', () => wasCancelled);
   });
 
   test('without the option nothing is hedged', async () => {
@@ -184,7 +184,7 @@ describe('how it ends', () => {
   test('at the deadline, unknown if a node has it', async () => {
     const { account, client } = await scene();
     account.node('west').script.write = () => NEVER;
-    const error = await errorOf(client.container('items').create({ id: 'a' }, { timeoutMs: 1000 }));
+    const error = await errorOf(client.container('items').create({ id: 'a' }, { timeoutMs: 2000 }));
     expect(error).toMatchObject({ code: 'DEADLINE', outcome: 'unknown', retryable: true });
     expect(error.message).toContain('Tried: ');
     expect(error.diagnostics!.attempts.map(({ region }) => region)).toContain('east');
@@ -203,7 +203,7 @@ describe('how it ends', () => {
     for (const node of account.nodes.values()) await node.stop();
     // Until then a write may be handed to a connection that is lost already, and nobody knows what became of it.
     await errorOf(client.container('items').read('a', { timeoutMs: 100 }));
-    const error = await errorOf(client.container('items').create({ id: 'a' }, { timeoutMs: 400 }));
+    const error = await errorOf(client.container('items').create({ id: 'a' }, { timeoutMs: 1500 }));
     expect(error).toMatchObject({ code: 'UNREACHABLE', outcome: 'not applied', retryable: true });
     const regions = new Set(error.diagnostics!.attempts.map(({ region }) => region));
     expect(regions).toEqual(new Set(['west', 'east', 'north']));
@@ -232,7 +232,7 @@ describe('how it ends', () => {
     };
     const caller = new AbortController();
     const failing = errorOf(client.container('items').create({ id: 'a' }, { signal: caller.signal }));
-    await until(() => isThere);
+    await until('the write is there', () => isThere);
     caller.abort(new Error('enough'));
     const error = await failing;
     expect(error).toMatchObject({ code: 'ABORTED', outcome: 'unknown', cause: new Error('enough') });
@@ -258,7 +258,7 @@ describe('how it ends', () => {
   test('an answer that nobody can read leaves the outcome unknown', async () => {
     const { account, client } = await scene({ regions: ['west'] });
     account.node('west').script.any = () => Buffer.from('what?');
-    const error = await errorOf(client.container('items').create({ id: 'a' }, { timeoutMs: 200 }));
+    const error = await errorOf(client.container('items').create({ id: 'a' }, { timeoutMs: 1500 }));
     expect(error.outcome).toBe('unknown');
     expect(error.diagnostics!.attempts[0]!.what).toBe('ANSWER_MALFORMED');
   });
@@ -346,7 +346,7 @@ describe('the client itself', () => {
     const account = await FakeAccount.start();
     for (const node of account.nodes.values()) await node.stop();
     const error = await errorOf(
-      BatonClient.connect({ account: 'shop', endpoints: account.endpoints, timeoutMs: 200 }),
+      BatonClient.connect({ account: 'shop', endpoints: account.endpoints, timeoutMs: 1500 }),
     );
     expect(error).toMatchObject({ code: 'UNREACHABLE' });
     expect(error.message).toContain(account.endpoints[0]);
@@ -385,7 +385,7 @@ describe('the client itself', () => {
         account: 'shop.baton.local',
         lookup: failing,
         cacheDirectory: false,
-        timeoutMs: 50,
+        timeoutMs: 500,
       }),
     );
     expect(error).toMatchObject({ code: 'ACCOUNT_NOT_FOUND', retryable: true });
@@ -399,11 +399,13 @@ describe('the client itself', () => {
     const items = client.container('items');
     await items.read('a');
     const failing = errorOf(items.create({ id: 'a' }));
-    await until(() => account.node('west').count('write') > 0);
+    await until('the write is there', () => account.node('west').count('write') > 0);
     await client.close();
     expect((await failing).code).toBe('CLIENT_CLOSED');
     expect(host.timers.size).toBe(0);
-    await until(() => [...account.nodes.values()].every(({ listener }) => listener.connections.size === 0));
+    await until('no connection is left', () =>
+      [...account.nodes.values()].every(({ listener }) => listener.connections.size === 0),
+    );
     expect((await errorOf(items.read('a'))).code).toBe('CLIENT_CLOSED');
     await client.close();
   });
