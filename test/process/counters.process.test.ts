@@ -3,7 +3,7 @@
  * two at a time are killed with -9 or stopped with SIGSTOP. Nothing acknowledged is lost or applied twice, every outcome is
  * what it says it is, and everything that anybody saw fits into one order.
  *
- * It runs until enough has happened, and fails if that takes too long: a run in which nothing went wrong shows nothing.
+ * It runs until enough has happened: a run in which nothing went wrong shows nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cluster, openCluster } from 'baton/caspaxos';
@@ -22,7 +22,8 @@ const WORKERS = 3;
 const HOT = Array.from({ length: 8 }, (_, at) => `hot-${at}`);
 const COLD = Array.from({ length: 120 }, (_, at) => `cold-${at}`);
 const OWN_COUNTERS = 3;
-const LONGEST_RUN_MS = 150_000;
+/** Of the run, on a machine that is busy with other things. */
+const PATIENCE_MS = 200_000;
 
 const LEAST = {
   kills: 25,
@@ -36,17 +37,27 @@ const LEAST = {
 
 type Counts = Record<keyof typeof LEAST, number>;
 
+/** What is left of a run, for the tests to judge. */
+interface Run {
+  readonly history: readonly VersionedOperation[];
+  readonly counts: Counts;
+  readonly alarms: number;
+  /** What the workers' clusters said of the acceptors in the end. */
+  readonly errors: readonly (string | undefined)[];
+}
+
 const seed = chosenSeed();
 const choose = seededChoose(seed);
 let nursery: Nursery;
 let acceptors: AcceptorProcess[];
-let history: readonly VersionedOperation[] = [];
+let run: Run;
 
 beforeAll(async () => {
   nursery = new Nursery();
   const names = Array.from({ length: ACCEPTORS }, (_, at) => `acceptor-${at}`);
   acceptors = await Promise.all(names.map((name) => AcceptorProcess.start(nursery, name)));
-});
+  run = await underFire();
+}, PATIENCE_MS + 90_000);
 
 afterAll(async () => {
   await nursery.close();
@@ -92,53 +103,61 @@ async function readAll(): Promise<RecordedOperation[]> {
       kind: 'read',
       start: clock(),
     } as const;
-    const { version, value } = await cluster.read<CounterValue>(key, { timeoutMs: 10_000 });
+    const { version, value } = await cluster.read<CounterValue>(key, { timeoutMs: 60_000 });
     reads.push({ ...common, end: clock(), outcome: 'committed', version, value, unknowns: 0 });
   }
   await cluster.close();
   return reads;
 }
 
-describe('counters under fire', () => {
-  it('loses nothing that was acknowledged and applies nothing twice', async ({ onTestFailed }) => {
-    onTestFailed(() => console.log(`BATON_SEED=${seed} repeats the choices of this run`));
-    const urls = acceptors.map(({ url }) => url);
-    const workers = await Workers.start(
-      nursery,
-      workerNames.map((name) => ({
-        name,
-        acceptors: urls,
-        seed: choose(2 ** 31),
-        hot: HOT,
-        cold: COLD,
-        own: ownCounters(name),
-      })),
-    );
-    const chaos = new Chaos(acceptors, AT_ONCE, seededChoose(choose(2 ** 31)));
-    const startedAt = performance.now();
-    workers.begin();
-    chaos.begin();
-    let counts = countsOf(workers, chaos);
-    while (workers.areWell && !isEnough(counts) && performance.now() - startedAt < LONGEST_RUN_MS) {
-      await sleep(200);
-      counts = countsOf(workers, chaos);
-    }
-    await chaos.end();
-    const done = await workers.end();
+async function underFire(): Promise<Run> {
+  const urls = acceptors.map(({ url }) => url);
+  const workers = await Workers.start(
+    nursery,
+    workerNames.map((name) => ({
+      name,
+      acceptors: urls,
+      seed: choose(2 ** 31),
+      hot: HOT,
+      cold: COLD,
+      own: ownCounters(name),
+    })),
+  );
+  const chaos = new Chaos(acceptors, AT_ONCE, seededChoose(choose(2 ** 31)));
+  const startedAt = performance.now();
+  workers.begin();
+  chaos.begin();
+  let counts = countsOf(workers, chaos);
+  while (workers.areWell && !isEnough(counts) && performance.now() - startedAt < PATIENCE_MS) {
+    await sleep(200);
     counts = countsOf(workers, chaos);
-    const seconds = Math.round((performance.now() - startedAt) / 1000);
-    console.log(`seed ${seed}, ${seconds} s: ${JSON.stringify(counts)}`);
+  }
+  await chaos.end();
+  const done = await workers.end();
+  counts = countsOf(workers, chaos);
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  console.log(
+    `seed ${seed}, ${seconds} s: ${JSON.stringify(counts)}; BATON_SEED=${seed} repeats its choices`,
+  );
+  return {
+    history: toVersioned([...workers.operations, ...(await readAll())]),
+    counts,
+    alarms: workers.sum('alarms'),
+    errors: done.flatMap((worker) => worker.acceptors.map(({ code }) => code)),
+  };
+}
 
-    history = toVersioned([...workers.operations, ...(await readAll())]);
-    expect(judge(history)).toEqual([]);
-    expect(workers.sum('alarms')).toBe(0);
+describe('counters under fire', () => {
+  it('loses nothing that was acknowledged and applies nothing twice', () => {
+    expect(judge(run.history)).toEqual([]);
+    expect(run.alarms).toBe(0);
     // Rule 8: who was killed and comes back is who it was, and remembers.
-    expect(
-      done.flatMap((worker) => worker.acceptors).filter(({ code }) => code?.startsWith('ACCEPTOR_')),
-    ).toEqual([]);
-    for (const [name, least] of Object.entries(LEAST)) {
-      expect(counts[name as keyof Counts], name).toBeGreaterThanOrEqual(least);
-    }
+    expect(run.errors.filter((code) => code?.startsWith('ACCEPTOR_'))).toEqual([]);
+  });
+
+  it('was under fire', () => {
+    for (const [name, least] of Object.entries(LEAST))
+      expect(run.counts[name as keyof Counts], name).toBeGreaterThanOrEqual(least);
   });
 
   const defects: PlantedDefect[] = [
@@ -153,14 +172,14 @@ describe('counters under fire', () => {
   ];
 
   it.each(defects)('would have noticed: %s', (defect) => {
-    const one = history.filter(({ key }) => key === HOT[0]);
-    expect(judge(one)).toEqual([]);
+    const one = run.history.filter(({ key }) => key === HOT[0]);
     const planted = plant(defect, one, seededChoose(seed));
     expect(planted).toBeDefined();
     expect(judge(planted!).length).toBeGreaterThan(0);
   });
 
   it('would have noticed: a change of unknown outcome applied twice', () => {
+    const { history } = run;
     const left = history.find(({ kind, version }) => kind === 'change' && version === undefined);
     expect(left).toBeDefined();
     let highest = 0;

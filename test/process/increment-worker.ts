@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AcceptorStatus, type ChangeOutcome, type Cluster, openCluster } from 'baton/caspaxos';
 import { seededChoose } from 'baton/check';
+import { until } from '../support/until.ts';
 import { clock, type CounterValue, type RecordedOperation } from './support/history.ts';
 import { endWithParent } from './support/parent.ts';
 
@@ -141,7 +142,9 @@ async function run(cluster: Cluster): Promise<void> {
 
 endWithParent();
 const { acceptors, name } = options;
-const cluster = await openCluster({ acceptors, proposer: name, requestTimeoutMs: REQUEST_TIMEOUT_MS });
+const cluster = await until('the cluster is open', () =>
+  openCluster({ acceptors, proposer: name, requestTimeoutMs: REQUEST_TIMEOUT_MS }),
+);
 createInterface({ input: process.stdin }).on('line', (line) => {
   if (line === 'begin') void run(cluster);
   else isOver = true;

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Acceptor, openAcceptor, openCluster, QUERY, type RegisterRequest } from 'baton/caspaxos';
 import { seededChoose } from 'baton/check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../support/until.ts';
 import type { Family } from './spawning-parent.ts';
 import { AcceptorProcess, batonAcceptor } from './support/acceptor-process.ts';
 import { ballotOf } from './support/ledger.ts';
@@ -41,7 +41,7 @@ function start(options: readonly string[] = [], env: Record<string, string> = {}
 }
 
 function client(url: string, token?: string): Acceptor {
-  const acceptor = openAcceptor(url, { timeoutMs: 10_000, token });
+  const acceptor = openAcceptor(url, { timeoutMs: 60_000, token });
   open.push(acceptor);
   return acceptor;
 }
@@ -65,13 +65,6 @@ function oneLineWith(code: string): RegExp {
   return new RegExp(`^baton: [^\\n]+ \\[${code}\\]\\n$`);
 }
 
-async function until(condition: () => boolean, what: string): Promise<void> {
-  for (let tries = 0; !condition(); tries += 1) {
-    if (tries === 1000) throw new Error(`never happened: ${what}`);
-    await sleep(10);
-  }
-}
-
 describe('stopping', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     '%s under load: answers, exits with 0, and nothing is lost',
@@ -80,7 +73,7 @@ describe('stopping', () => {
       const load = new Load(seededChoose(1));
       load.connect(acceptor.url);
       load.start();
-      await until(() => load.ledger.messages > 500, 'answers');
+      await until('there are answers', () => load.ledger.messages > 500);
       acceptor.signal(signal);
       expect(await acceptor.exited()).toEqual({ code: 0, signal: null });
       expect(acceptor.output.at(-1)).toContain('"stopped"');
@@ -107,12 +100,11 @@ describe('stopping', () => {
     for (let id = 1; id <= 30; id += 1) deaf.write(callWithLongAnswer(id, 1_000_000));
     asking.write('GET /health HTTP/1.1\r\nHost: test\r\n');
     // Its answers fill every buffer on the way, so that the stop has to wait.
-    await until(() => deaf.writableLength > 0 || deaf.bytesWritten >= 30_000_000, 'a stream that is full');
+    await until('the stream is full', () => deaf.writableLength > 0 || deaf.bytesWritten >= 30_000_000);
     await client(acceptor.url).describe();
     const exited = acceptor.terminate();
-    await until(
-      () => acceptor.output.some((line) => line.includes('stopping')),
-      'the line that it is stopping',
+    await until('it says that it is stopping', () =>
+      acceptor.output.some((line) => line.includes('stopping')),
     );
     asking.write('\r\n');
     const [answer] = (await once(asking, 'data')) as [Buffer];
@@ -247,7 +239,7 @@ describe('the tests themselves', () => {
     const family = JSON.parse(String(line)) as Family;
     expect((await fetch(`${family.url}/health`)).status).toBe(200);
     parent.kill('SIGKILL');
-    await until(() => !existsSync(`/proc/${family.acceptor}`), 'the end of the grandchild');
-    await until(() => !existsSync(family.data), 'the end of its data');
+    await until('the grandchild is gone', () => !existsSync(`/proc/${family.acceptor}`));
+    await until('its data is gone', () => !existsSync(family.data));
   });
 });

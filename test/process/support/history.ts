@@ -1,6 +1,6 @@
 /**
- * What the clients of the counters saw, and whether it can have been (the issue: nothing acknowledged is lost or applied
- * twice). A counter's value names the operation that made it, so besides the general check of versioned registers
+ * What the clients of the counters saw, and whether it can have been: nothing acknowledged is lost or applied twice. A
+ * counter's value names the operation that made it, so besides the general check of versioned registers
  * a second application of one operation can be told from one of another.
  */
 import { checkVersioned, explainVersioned, type VersionedOperation } from 'baton/check';

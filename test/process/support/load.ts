@@ -13,7 +13,7 @@ const REGISTERS = 50;
 const STREAMS = 2;
 const BATCHES_IN_FLIGHT = 4;
 const LARGEST_BATCH = 16;
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 60_000;
 
 export class Load {
   readonly ledger = new Ledger();
