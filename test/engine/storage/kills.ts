@@ -41,7 +41,9 @@ class Lane {
   readonly #writer: string;
   readonly #choose: Choose;
   readonly #models: readonly PartitionModel[];
-  readonly #told = new Map<string, number>();
+  /** The last step of each partition that was told durable. */
+  readonly #steps = new Map<string, number>();
+  #onTold = (): void => {};
   durable = 0;
   underLoad = 0;
   wrong: readonly string[] = [];
@@ -64,8 +66,10 @@ class Lane {
     const read = this.#read(child);
     if (this.#choose(8) === 0) await sleep(this.#choose(150));
     else {
-      await Promise.race([once(child.stdout, 'data'), exited]);
-      await sleep(this.#choose(this.#choose(4) === 0 ? 300 : 60));
+      // Of the steps it is not the time that decides: a busy machine takes fewer of them.
+      const enough = before + 1 + this.#choose(this.#choose(4) === 0 ? 150 : 30);
+      await Promise.race([this.#told(enough), exited]);
+      await sleep(this.#choose(30));
     }
     child.kill('SIGKILL');
     await Promise.all([exited, read]);
@@ -77,9 +81,18 @@ class Lane {
   async #read(child: ChildProcess): Promise<void> {
     for await (const line of createInterface({ input: child.stdout! })) {
       const [name, step] = line.split(' ');
-      this.#told.set(name!, Number(step));
+      this.#steps.set(name!, Number(step));
       this.durable += 1;
+      this.#onTold();
     }
+  }
+
+  /** Until so many steps were told durable. */
+  async #told(steps: number): Promise<void> {
+    while (this.durable < steps)
+      await new Promise<void>((resolve) => {
+        this.#onTold = resolve;
+      });
   }
 
   async #verify(): Promise<void> {
@@ -87,7 +100,7 @@ class Lane {
     for (const [index, name] of PARTITIONS.entries()) {
       const partition = store.partition(name);
       const { gclsn: steps } = partition.notes;
-      const told = this.#told.get(name) ?? 0;
+      const told = this.#steps.get(name) ?? 0;
       const model = this.#models[index]!;
       if (steps < told)
         this.wrong = [...this.wrong, `${name}: ${told} steps were durable, ${steps} are there`];
