@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+export const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 export interface Said {
   readonly code: number;
@@ -14,9 +14,13 @@ export function runCli(...args: readonly string[]): Promise<Said> {
   return run(process.execPath, [CLI, ...args]);
 }
 
-export function run(program: string, args: readonly string[], cwd?: string): Promise<Said> {
+export function run(
+  program: string,
+  args: readonly string[],
+  { cwd, env }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<Said> {
   return new Promise((resolve) => {
-    const options = { timeout: 120_000, maxBuffer: 16 * 1024 * 1024, ...(cwd !== undefined && { cwd }) };
+    const options = { timeout: 280_000, maxBuffer: 16 * 1024 * 1024, cwd, env: { ...process.env, ...env } };
     execFile(program, args, options, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
       resolve({ code, stdout, stderr });

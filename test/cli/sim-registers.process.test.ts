@@ -4,12 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import type { CampaignResult, SeededRun } from 'baton/sim';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runCli, type Said } from './run-cli.ts';
-
-const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { until } from '../support/until.ts';
+import { CLI, runCli, type Said } from './run-cli.ts';
 
 interface Campaign extends CampaignResult {
   readonly workers: number;
@@ -73,10 +71,20 @@ describe('a campaign from the command line', () => {
   });
 
   test('that is interrupted tells what it has done so far', async () => {
-    const child = spawn(process.execPath, [CLI, 'sim', 'registers', '--seeds', '1000000', '--json']);
+    // As on a terminal, where it shows how far it is.
+    const terminal = ['--import', 'data:text/javascript,process.stderr.isTTY = true'];
+    const args = [...terminal, CLI, 'sim', 'registers', '--seeds', '1000000', '--json'];
+    const child = spawn(process.execPath, args);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const exited = once(child, 'exit');
     const stdout = text(child.stdout);
-    setTimeout(() => child.kill('SIGINT'), 4000);
-    const [code] = (await once(child, 'exit')) as [number];
+    let shown = '';
+    child.stderr.on('data', (bytes: Buffer) => {
+      shown += String(bytes);
+    });
+    await until('some seeds are done', () => / [1-9][\d,]*\/1,000,000 seeds/.test(shown));
+    child.kill('SIGINT');
+    const [code] = (await exited) as [number];
     const result = JSON.parse(await stdout) as Campaign;
     expect(code).toBe(130);
     expect(result.asked).toBe(1_000_000);

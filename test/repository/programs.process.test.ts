@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { needProgram, type Program } from '../support/programs.ts';
+import { until } from '../support/until.ts';
 import { makeScratch, removeScratch, run, write } from './scratch.ts';
 import { ROOT } from './tree.ts';
 
@@ -18,7 +18,7 @@ beforeEach(() => {
 
 afterEach(removeScratch);
 
-test('redis-server serves', { timeout: 30_000 }, async (context) => {
+test('redis-server serves', async (context) => {
   const redis = needProgram(context, 'redis-server');
   const socket = join(folder, 'socket');
   const args = ['--port', '0', '--unixsocket', socket, '--dir', folder, '--save', ''];
@@ -28,12 +28,17 @@ test('redis-server serves', { timeout: 30_000 }, async (context) => {
     server.kill('SIGKILL');
     await exited;
   });
-  while (!existsSync(socket) && server.exitCode === null) await sleep(20);
-  const client = connect(socket);
-  client.write('PING\r\n');
-  const [answer] = (await once(client, 'data')) as [Buffer];
-  client.destroy();
-  expect(answer.toString()).toBe('+PONG\r\n');
+  const answer = await until('it answers', async () => {
+    const client = connect(socket);
+    client.write('PING\r\n');
+    try {
+      const [bytes] = (await once(client, 'data')) as [Buffer];
+      return bytes.toString();
+    } finally {
+      client.destroy();
+    }
+  });
+  expect(answer).toBe('+PONG\r\n');
 });
 
 test('postgres has initdb beside it', (context) => {

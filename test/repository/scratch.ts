@@ -37,7 +37,7 @@ export function run(
   { cwd, env = {} }: RunOptions,
 ): Promise<Result> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(?:VITEST|CI$|BATON_|npm_)/.test(name));
-  const options = { cwd, env: { ...Object.fromEntries(inherited), ...env }, timeout: 60_000 };
+  const options = { cwd, env: { ...Object.fromEntries(inherited), ...env }, timeout: 240_000 };
   return new Promise((resolve) => {
     execFile(program, args, options, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
