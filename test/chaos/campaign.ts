@@ -28,6 +28,8 @@ export interface CampaignOptions {
   readonly partitionSets: number;
   readonly clients: number;
   readonly abilities: Abilities;
+  /** Whether a gap beyond its bound is a trouble: on a machine that is busy with other things it tells nothing. */
+  readonly holdsBounds: boolean;
   /** For runs that must fail. */
   readonly storeDefects?: StoresOptions;
   readonly progress: (line: string) => void;
@@ -68,7 +70,7 @@ const DOCUMENTS = 6;
 const THINK_MS = 60;
 const WARM_MS = 1500;
 /** How long healing may take, on a machine that is busy with other things. What is promised is much less; it is here to end a run. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 export async function runCampaign(options: CampaignOptions): Promise<Evidence> {
   const { consistency, partitionSets, abilities, storeDefects, progress } = options;
@@ -227,6 +229,8 @@ class Run {
   async #inflict(faults: Faults, fault: Fault, targets: readonly string[]): Promise<string | undefined> {
     const undo = await faults.begin(fault, targets);
     await sleep(fault.holdMs);
+    // The first is the death of the region that writes: it lasts until the others have taken over, however busy the machine is.
+    if (this.#faults.length === 0 && fault.kind === 'kill') await this.#ground.left(targets[0]!, PATIENCE_MS);
     await this.#remember();
     await faults.heal(undo);
     const lacking = await this.#ground.calm(PATIENCE_MS);
@@ -247,7 +251,7 @@ class Run {
     const { ms, partitionSet } = longestGap(this.#recorder.sets.values(), window);
     const done = { ...window, ...what, gapMs: Math.round(ms), allowedMs: allowedMs(window) };
     this.#faults.push(done);
-    if (ms > done.allowedMs)
+    if (this.#options.holdsBounds && ms > done.allowedMs)
       this.#troubles.push(
         `late: ${partitionSet} took no write for ${done.gapMs} ms after ${formatFault(fault)} of ${targets.join(', ')}; allowed are ${done.allowedMs} ms`,
       );

@@ -27,6 +27,7 @@ test.concurrent.each<ConsistencyLevel>(['Strong', weaker])(
       partitionSets: 8,
       clients: 6,
       abilities,
+      holdsBounds: false,
       progress: () => {},
     });
     const violations = judge(evidence);

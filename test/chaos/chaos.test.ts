@@ -122,6 +122,7 @@ const OPTIONS = {
   partitionSets: 8,
   clients: 1,
   abilities: abilitiesOf(false, undefined),
+  holdsBounds: true,
   progress: () => {},
 } as const;
 

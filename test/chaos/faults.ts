@@ -63,7 +63,7 @@ export function acceptorsIn({ stores }: Pick<Abilities, 'stores'>): string {
 }
 
 /** Nodes speak to every acceptor once in an interval, and wait a second for an answer; the rest is for a busy machine. */
-const NOTICED_MS = 8000;
+const NOTICED_MS = 60_000;
 
 const NOTHING_MORE = async (): Promise<void> => {};
 

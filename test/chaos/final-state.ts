@@ -13,7 +13,7 @@ import { type Connection, dial } from 'baton/transport';
 import type { Ground } from './ground.ts';
 import { plain, type Recorder } from './record.ts';
 
-const SCAN_MS = 3000;
+const SCAN_MS = 10_000;
 const LOOK_MS = 200;
 const MOST_DOCUMENTS = 1000;
 const MOST_BYTES = 4 * 1024 * 1024;
@@ -54,12 +54,13 @@ export async function converge(
       for (;;) {
         const scans = await scanAll(ground, links, partitionSet).catch((error: unknown) => String(error));
         const differing = typeof scans === 'string' ? scans : difference(scans);
-        if (differing === undefined) break;
+        if (typeof scans !== 'string' && differing === undefined) {
+          for (const scanned of scans) recordScan(recorder, partitionSet, ids, scanned);
+          break;
+        }
         if (performance.now() > until) return `${partitionSet}: ${differing}`;
         await sleep(LOOK_MS);
       }
-      const scans = await scanAll(ground, links, partitionSet);
-      for (const scanned of scans) recordScan(recorder, partitionSet, ids, scanned);
     }
     return undefined;
   } finally {

@@ -209,6 +209,12 @@ export class Ground {
     }
   }
 
+  /** Until every partition-set is written in another region. */
+  async left(region: string, withinMs: number): Promise<void> {
+    const others = REGIONS.filter((one) => one !== region);
+    await this.cluster.waitForWriters(others, withinMs);
+  }
+
   /** The region that writes most of them. */
   async writer(): Promise<string> {
     const counts = new Map<string, number>();

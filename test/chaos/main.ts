@@ -56,6 +56,7 @@ for (const consistency of levels) {
     consistency,
     seconds,
     abilities,
+    holdsBounds: true,
     partitionSets: positive('partition-sets', values['partition-sets']),
     clients: positive('clients', values.clients),
     progress: (line) => process.stderr.write(`${line}\n`),

@@ -19,6 +19,7 @@ const COMMON: Omit<CampaignOptions, 'abilities'> = {
   seconds: 20,
   partitionSets: 8,
   clients: 6,
+  holdsBounds: false,
   progress: () => {},
 };
 
