@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CosmosClient, type CosmosClientOptions } from '@azure/cosmos';
 import type { ConsistencyLevel } from 'baton/check';
 import {
@@ -15,9 +14,9 @@ import {
   type PlacedNode,
   resolveKeys,
 } from 'baton/server';
+import { until } from '../support/until.ts';
 
-export const PATIENCE_MS = 60_000;
-const LOOK_MS = 100;
+const PATIENCE_MS = 120_000;
 const ASK_MS = 2000;
 
 export interface DoorsOptions {
@@ -124,22 +123,19 @@ export class Doors {
   }
 
   /** Until these partition-sets take writes, in this region if one is named, with every region in their lease sets. */
-  async calm(region?: string, partitionSets = this.partitionSets, withinMs = PATIENCE_MS): Promise<void> {
-    const until = performance.now() + withinMs;
-    for (;;) {
+  async calm(region?: string, partitionSets = this.partitionSets): Promise<void> {
+    await until('the partition-sets are well', async () => {
       const views = await this.views();
       const lacking = partitionSets.filter((name) => !this.#isCalm(views.get(name), region));
-      if (lacking.length === 0) return;
-      if (performance.now() > until)
-        throw new Error(`Not well: ${JSON.stringify(lacking.map((name) => views.get(name) ?? name))}`);
-      await sleep(LOOK_MS);
-    }
+      if (lacking.length === 0) return true;
+      throw new Error(JSON.stringify(lacking.map((name) => views.get(name) ?? name)));
+    });
   }
 
   /** Until none of them is written there. */
-  async left(region: string, withinMs = PATIENCE_MS): Promise<void> {
+  async left(region: string): Promise<void> {
     const others = this.regions.filter((one) => one !== region);
-    await this.cluster.waitForWriters(others, withinMs);
+    await this.cluster.waitForWriters(others, PATIENCE_MS);
   }
 
   /** As an operator: moves the writes of a partition-set, losing nothing. */

@@ -1,22 +1,13 @@
 /** Who may do what, how much of it, and for how long things stay. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Container } from '@azure/cosmos';
 import { describe, expect, test } from 'vitest';
+import { until } from '../support/until.ts';
 import { codeOf, failureOf, type Item, newContainer } from './calls.ts';
 import type { Doors } from './doors.ts';
 
-const PATIENCE_MS = 15_000;
 const NO_RETRIES = { maxRetryAttemptCount: 0, fixedRetryIntervalInMilliseconds: 0, maxWaitTimeInSeconds: 0 };
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error('that did not come to pass');
-    await sleep(100);
-  }
-}
 
 export function rightsTests(doors: () => Doors): void {
   const withKey = (key: string): Container =>
@@ -73,7 +64,7 @@ export function rightsTests(doors: () => Doors): void {
           return (error as { code?: number }).code === 401;
         }
       };
-      await until(() => isRefused(before));
+      await until('the old key is refused', () => isRefused(before));
       expect(await isRefused(after)).toBe(false);
       expect(await isRefused(doors().key())).toBe(false);
     });
@@ -81,16 +72,20 @@ export function rightsTests(doors: () => Doors): void {
 
   test('items live as long as they were told to', async () => {
     const container = await newContainer(doors().client('west').database('main'), { defaultTtl: -1 });
-    await container.items.create({ id: 'short', pk: 'p', ttl: 1 });
-    await container.items.create({ id: 'long', pk: 'p' });
-    expect((await container.item('short', 'p').read()).resource).toMatchObject({ ttl: 1 });
-    await until(async () => (await container.item('short', 'p').read()).statusCode === 404);
+    const isGone = async (from: Container, id: string): Promise<boolean> =>
+      (await from.item(id, 'p').read()).statusCode === 404;
+    await container.items.create({ id: 'long', pk: 'p', ttl: 3600 });
+    expect((await container.item('long', 'p').read()).resource).toMatchObject({ ttl: 3600 });
+    await container.items.create({ id: 'endless', pk: 'p' });
+    const { resource } = await container.items.create({ id: 'short', pk: 'p', ttl: 1 });
+    expect(resource).toMatchObject({ ttl: 1 });
+    await until('the item is gone', () => isGone(container, 'short'));
     const { resources } = await container.items.readAll<Item>().fetchAll();
-    expect(resources.map(({ id }) => id)).toEqual(['long']);
+    expect(resources.map(({ id }) => id).toSorted()).toEqual(['endless', 'long']);
     expect((await container.items.create({ id: 'short', pk: 'p' })).statusCode).toBe(201);
     const brief = await newContainer(doors().client('west').database('main'), { defaultTtl: 1 });
     await brief.items.create({ id: 'any', pk: 'p' });
-    await until(async () => (await brief.item('any', 'p').read()).statusCode === 404);
+    await until('the item is gone', () => isGone(brief, 'any'));
   });
 
   test('beyond its throughput a container says how long to wait, and the client waits', async () => {

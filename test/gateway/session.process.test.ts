@@ -3,14 +3,14 @@
  * name the region nearest to them. Each sees its own writes, and what it was shown once, through every door; also when a partition-set
  * is moved meanwhile.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ConsistencyLevel } from '@azure/cosmos';
 import { partitionSetsOf } from 'baton/server';
 import { Random } from 'baton/sim';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { SESSION_PLANTS } from '../chaos/plants.ts';
 import { Recorder } from '../chaos/record.ts';
 import { chosenSeed } from '../process/support/seed.ts';
+import { until } from '../support/until.ts';
 import { newContainer } from './calls.ts';
 import { Doors } from './doors.ts';
 import { documentsOf, FeedReader, judge, recordingsOf, setOf } from './evidence.ts';
@@ -19,7 +19,8 @@ import { Writer } from './writers.ts';
 const WRITERS = 8;
 const ROUNDS = 5;
 const DOCUMENTS = 2;
-const PART_MS = 1500;
+/** Of each client, before and after the move. */
+const WRITES = 60;
 const PLANTED: ReadonlySet<string> = new Set(['session.read-your-writes', 'session.token']);
 
 let doors: Doors;
@@ -31,7 +32,12 @@ beforeAll(async () => {
     partitionSets: 2,
     consistency: 'Session',
   });
-}, 120_000);
+}, 280_000);
+
+beforeEach(async () => {
+  await doors.cluster.heal();
+  await doors.calm();
+}, 280_000);
 
 afterAll(() => doors?.close());
 
@@ -85,10 +91,15 @@ test('sessions that write in one region and read in another see what they have s
     });
   });
   const working = writers.map((writer) => writer.run(() => isOver));
-  await sleep(PART_MS);
+  const allWrite = async (times: number): Promise<void> => {
+    await until(`every client writes ${times} times`, () =>
+      writers.every(({ acknowledged }) => acknowledged.length >= times),
+    );
+  };
+  await allWrite(WRITES);
   await doors.switchOver(doors.partitionSets[0]!, 'east');
   await doors.calm('east', [doors.partitionSets[0]!]);
-  await sleep(PART_MS);
+  await allWrite(Math.max(...writers.map(({ acknowledged }) => acknowledged.length)) + WRITES);
   isOver = true;
   await Promise.all(working);
   await doors.calm();

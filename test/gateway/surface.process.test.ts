@@ -15,7 +15,7 @@ beforeAll(async () => {
     partitionSets: 4,
     consistency: 'Strong',
   });
-}, 120_000);
+}, 280_000);
 
 afterAll(() => opened?.close());
 

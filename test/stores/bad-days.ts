@@ -22,10 +22,11 @@ import {
   type StoreOptions,
 } from 'baton/caspaxos';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { increment, memoryUrls, until } from '../caspaxos/clusters.ts';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { increment, memoryUrls } from '../caspaxos/clusters.ts';
 import { accept, ballot, promise, query, typesOf, valueIn } from '../conformance/messages.ts';
 import { newPlace } from '../conformance/store.ts';
+import { until } from '../support/until.ts';
 import type { StoreServer } from './servers/server.ts';
 
 const STORES: Readonly<Record<string, new (url: string, options: StoreOptions) => AcceptorStore>> = {
@@ -37,9 +38,12 @@ const STORES: Readonly<Record<string, new (url: string, options: StoreOptions) =
   cosmos: CosmosStore,
 };
 
-const TIMEOUT_MS = 500;
+/** Of calls that are to be answered: a busy machine has time for them. */
+const PATIENT_MS = 10_000;
+/** Of calls to a server that stands still, and of a cluster that can do without it. */
+const HASTY_MS = 500;
 /** A call that is still open after this does not keep its time limit, however slow the machine is. */
-const PATIENCE_MS = 20 * TIMEOUT_MS;
+const OPEN_MS = 60_000;
 const KILLS_IN_FLIGHT = 6;
 const CALLERS = 4;
 /** What a server that is not there is called. */
@@ -53,6 +57,9 @@ export interface BadDaysOptions {
 export function badDays(name: string, server: () => StoreServer, options: BadDaysOptions = {}): void {
   const { kills: killsInFlight = KILLS_IN_FLIGHT } = options;
   describe(`${name} on a bad day`, () => {
+    // A test that failed may have left it dead or paused. Where its program is lacking there is none.
+    afterEach(() => (server() as StoreServer | undefined)?.heal());
+
     test('killed, it is missed at once or in time; it comes back with its memory', async () => {
       const load = await Load.begin(server());
       const { acceptor } = await acceptorAt(server(), newPlace(name));
@@ -72,21 +79,24 @@ export function badDays(name: string, server: () => StoreServer, options: BadDay
 
     test('paused, it is missed in time, and calls to it do not pile up; it comes back', async () => {
       const load = await Load.begin(server());
-      const { acceptor } = await acceptorAt(server(), newPlace(name));
-      await acceptor.handle([accept('k', 1, 'v')], 0);
+      const place = newPlace(name);
+      const patient = await acceptorAt(server(), place);
+      await patient.acceptor.handle([accept('k', 1, 'v')], 0);
+      const { acceptor } = await acceptorAt(server(), place, HASTY_MS);
       server().pause();
       onTestFinished(() => server().resume());
-      const held: number[] = [];
+      let held = 0;
       for (let round = 0; round < 4; round += 1) {
         const calls = Array.from({ length: 20 }, (_, at) => acceptor.handle([promise(`k${at}`, 1)], 0));
         for (const code of await Promise.all(calls.map(codeOf))) expect(code).toMatch(DOWN);
-        held.push(await socketsInUse());
+        if (round === 0) held = socketsInUse();
       }
-      expect(held.at(-1)).toBeLessThanOrEqual(held[0]! + acceptor.concurrency);
+      const most = held + acceptor.concurrency;
+      await until('no more connections are held', () => socketsInUse() <= most);
       await load.goesOn();
       server().resume();
       expect(await whenBack(acceptor)).toBe('none');
-      expect(typesOf(await acceptor.handle([accept('k', 2, 'w')], 0))).toEqual(['2b']);
+      expect(typesOf(await patient.acceptor.handle([accept('k', 2, 'w')], 0))).toEqual(['2b']);
       await load.storeIsBack();
       await load.end();
     });
@@ -148,42 +158,32 @@ interface Opened {
   readonly other: () => AcceptorStore;
 }
 
-async function acceptorAt(server: StoreServer, place: string): Promise<Opened> {
+async function acceptorAt(server: StoreServer, place: string, timeoutMs = PATIENT_MS): Promise<Opened> {
   const Store = STORES[server.kind];
   if (Store === undefined) throw new Error(`there is no store for ${server.kind}`);
   const other = (): AcceptorStore => {
-    const store = new Store(server.urlOf(place), { timeoutMs: TIMEOUT_MS });
+    const store = new Store(server.urlOf(place), { timeoutMs });
     onTestFinished(() => store.close());
     return store;
   };
   const acceptor = new StoreAcceptor(other());
-  const { id } = await patiently(() => acceptor.describe());
+  const { id } = await until('the acceptor describes itself', () => acceptor.describe());
   acceptor.expect(id);
   return { acceptor, other };
 }
 
 async function clusterOf(acceptors: readonly string[]): Promise<Cluster> {
-  const cluster = await patiently(() => openCluster({ acceptors, requestTimeoutMs: TIMEOUT_MS }));
+  const cluster = await until('the cluster is open', () =>
+    openCluster({ acceptors, requestTimeoutMs: HASTY_MS }),
+  );
   onTestFinished(() => cluster.close());
   return cluster;
-}
-
-/** A server that has only just started may be slow: that is not what is tested. */
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
-  for (let left = 20; ; left -= 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (left === 0) throw error;
-    }
-    await sleep(50);
-  }
 }
 
 /** What the work ended with; a call that never ends is an error of its own. */
 async function codeOf(work: Promise<unknown>): Promise<string> {
   const patience = new AbortController();
-  const never = sleep(PATIENCE_MS, 'still open', { signal: patience.signal }).catch(() => 'over');
+  const never = sleep(OPEN_MS, 'still open', { signal: patience.signal }).catch(() => 'over');
   const ended = work.then(
     () => 'none',
     (error: { code?: string; message: string }) => error.code ?? error.message,
@@ -196,30 +196,26 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 }
 
 /** What it says once it is reached again: broken connections are noticed by the call that meets them. */
-async function whenBack(acceptor: Acceptor): Promise<string> {
-  let code = '';
-  await until(async () => {
-    code = await codeOf(acceptor.handle([query('k')], 0));
-    return !DOWN.test(code);
-  }, 'the server is reached again');
-  return code;
+function whenBack(acceptor: Acceptor): Promise<string> {
+  return whenReached(() => acceptor.handle([query('k')], 0));
+}
+
+async function whenReached(call: () => Promise<unknown>): Promise<string> {
+  return until('the server is reached again', async () => {
+    const code = await codeOf(call());
+    if (DOWN.test(code)) throw new Error(code);
+    return code;
+  });
 }
 
 async function refusesEverything(acceptor: Acceptor, code: string): Promise<void> {
-  let first = '';
-  await until(async () => {
-    first = await codeOf(acceptor.handle([accept('k', 3, 'x')], 0));
-    return !DOWN.test(first);
-  }, 'the server is reached again');
-  expect(first).toBe(code);
+  expect(await whenReached(() => acceptor.handle([accept('k', 3, 'x')], 0))).toBe(code);
   expect(await codeOf(acceptor.handle([query('k')], 0))).toBe(code);
   expect(await codeOf(acceptor.handle([promise('another', 9)], 0))).toBe(code);
   expect(await codeOf(acceptor.describe())).toBe(code);
 }
 
-/** What was given up is gone after a turn or two of the event loop. */
-async function socketsInUse(): Promise<number> {
-  await sleep(10);
+function socketsInUse(): number {
   return process.getActiveResourcesInfo().filter((kind) => /^(?:TCP|TLS)/.test(kind)).length;
 }
 
@@ -250,12 +246,12 @@ class Load {
   /** Resolves when more has been committed. */
   async goesOn(): Promise<void> {
     const enough = this.#committed.length + 10;
-    await until(() => this.#committed.length >= enough, 'more changes are committed');
+    await until('more changes are committed', () => this.#committed.length >= enough);
   }
 
   /** Resolves when the store takes part again. */
   async storeIsBack(): Promise<void> {
-    await until(() => this.#cluster.acceptors[0]!.state === 'up', 'the cluster has its acceptor back');
+    await until('the cluster has its acceptor back', () => this.#cluster.acceptors[0]!.state === 'up');
   }
 
   /** Nothing that was answered is lost, and what was not answered was done at most once. */
@@ -264,7 +260,7 @@ class Load {
     await this.#work;
     if (this.#cluster.acceptors.length > 1) expect(this.#others).toEqual([]);
     const unknown = this.#others.filter(({ outcome }) => outcome === 'unknown').length;
-    const { value } = await this.#cluster.read<number>('counter');
+    const { value } = await this.#cluster.read<number>('counter', { timeoutMs: 60_000 });
     expect(new Set(this.#committed).size).toBe(this.#committed.length);
     expect(value).toBeGreaterThanOrEqual(this.#committed.length);
     expect(value).toBeLessThanOrEqual(this.#committed.length + unknown);
@@ -272,7 +268,7 @@ class Load {
 
   async #run(): Promise<void> {
     while (!this.#isOver) {
-      const outcome = await this.#cluster.change<number>('counter', increment, { timeoutMs: 8000 });
+      const outcome = await this.#cluster.change<number>('counter', increment, { timeoutMs: 60_000 });
       if (outcome.outcome === 'committed') this.#committed.push(outcome.value!);
       else this.#others.push(outcome);
       // Others need the processor, too.

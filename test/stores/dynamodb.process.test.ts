@@ -142,10 +142,7 @@ describe('the URL', () => {
   });
 
   test('keeps its credentials to itself', async () => {
-    const store = openAt(
-      'dynamodb://keyid:s3cret@eu-central-1/baton?endpoint=http%3A%2F%2F127.0.0.1%3A1',
-      2000,
-    );
+    const store = openAt('dynamodb://keyid:s3cret@eu-central-1/baton?endpoint=http%3A%2F%2F127.0.0.1%3A1');
     const error = await errorOf(store.read(['k']));
     expect(error).toMatchObject({ code: 'UNREACHABLE' });
     const shown = [

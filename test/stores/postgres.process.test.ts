@@ -12,13 +12,14 @@ import {
 import { issueCertificate, makeAuthority } from 'baton/server';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { errorOf, until } from '../caspaxos/clusters.ts';
+import { errorOf } from '../caspaxos/clusters.ts';
 import { temporaryDirectory } from '../caspaxos/directories.ts';
 import { acceptorConformance } from '../conformance/acceptor.ts';
 import { accept, promise, typesOf } from '../conformance/messages.ts';
 import { newPlace, storeConformance, type StoreUnderTest } from '../conformance/store.ts';
 import { storeAcceptorConformance } from '../conformance/store-acceptor.ts';
 import { findProgram, needProgram } from '../support/programs.ts';
+import { until } from '../support/until.ts';
 import { badDays } from './bad-days.ts';
 import { type PostgresServer, startPostgres } from './servers/postgres.ts';
 
@@ -32,7 +33,7 @@ afterAll(() => server?.close());
 
 const postgres: StoreUnderTest = {
   open: async (place) => {
-    const store = new PostgresStore(server.urlOf(place), { timeoutMs: 5000 });
+    const store = new PostgresStore(server.urlOf(place), { timeoutMs: 30_000 });
     await store.prepare();
     return store;
   },
@@ -48,7 +49,7 @@ storeConformance('postgres', postgres);
 storeAcceptorConformance('postgres', postgres);
 acceptorConformance('postgres', {
   open: async (place) => {
-    const acceptor = openAcceptor(server.urlOf(place), { timeoutMs: 5000 });
+    const acceptor = openAcceptor(server.urlOf(place), { timeoutMs: 30_000 });
     await acceptor.describe();
     return acceptor;
   },
@@ -57,7 +58,7 @@ badDays('postgres', () => server);
 
 /** Opened for this test, and closed with it. */
 function storeAt(url: string, options: Partial<StoreOptions> = {}): PostgresStore {
-  const store = new PostgresStore(url, { timeoutMs: 5000, ...options });
+  const store = new PostgresStore(url, { timeoutMs: 30_000, ...options });
   onTestFinished(() => store.close());
   return store;
 }
@@ -85,7 +86,7 @@ async function configure(...settings: readonly string[]): Promise<void> {
   const [name, , value] = settings[0]!.split(' ');
   const isInForce = async (): Promise<boolean> =>
     (await server.query(`SHOW ${name}`)).some((row) => row[name!] === value);
-  await until(isInForce, 'the server has read its settings');
+  await until('the server has read its settings', isInForce);
 }
 
 describe('batches on postgres', () => {
@@ -151,18 +152,19 @@ describe('batches on postgres', () => {
 
   test('are answered in time though somebody else holds a lock, and leave nothing behind in the server', async () => {
     const place = newPlace('held');
-    const store = storeAt(server.urlOf(place), { timeoutMs: 300 });
-    await store.prepare();
+    const store = await preparedAt(place);
+    const hasty = storeAt(server.urlOf(place), { timeoutMs: 300 });
+    await until('it is connected', () => hasty.read(['k']));
     const [created] = await store.write([{ key: 'k', text: 'v', expected: undefined }]);
     const expected = created?.result === 'written' ? created.version : undefined;
     const other = new pg.Client({ host: '127.0.0.1', port: server.port, user: 'postgres', ssl: false });
     await other.connect();
     onTestFinished(() => other.end());
     await other.query(`BEGIN; SELECT * FROM "${place}" FOR UPDATE`);
-    const late = errorOf(store.write([{ key: 'k', text: 'w', expected }]));
+    const late = errorOf(hasty.write([{ key: 'k', text: 'w', expected }]));
     expect(await late).toMatchObject({ code: 'TIMED_OUT' });
     const waiting = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'baton' AND state = 'active'`;
-    await until(async () => (await server.query(waiting)).length === 0, 'no statement waits any more');
+    await until('no statement waits any more', async () => (await server.query(waiting)).length === 0);
     await other.query('ROLLBACK');
     expect(await store.write([{ key: 'k', text: 'x', expected }])).toMatchObject([{ result: 'written' }]);
   });
@@ -170,8 +172,10 @@ describe('batches on postgres', () => {
 
 describe('calls to postgres', () => {
   test('that were given up are not sent later, but for those that were under way', async () => {
-    const store = storeAt(server.urlOf(newPlace('late')), { timeoutMs: 300 });
-    await store.prepare();
+    const place = newPlace('late');
+    const patient = await preparedAt(place);
+    const store = storeAt(server.urlOf(place), { timeoutMs: 300 });
+    await until('it is connected', () => store.list('', 1));
     server.pause();
     onTestFinished(() => server.resume());
     const calls = Array.from({ length: 40 }, (_, at) =>
@@ -179,12 +183,12 @@ describe('calls to postgres', () => {
     );
     for (const error of await Promise.all(calls)) expect(error.code).toMatch(/^(?:TIMED_OUT|UNREACHABLE)$/);
     server.resume();
-    await until(async () => (await errorOf(store.list('', 100))).code === undefined, 'it is back');
-    expect((await store.list('', 100)).length).toBeLessThanOrEqual(store.concurrency);
+    await until('it is back', () => store.list('', 100));
+    expect((await patient.list('', 100)).length).toBeLessThanOrEqual(store.concurrency);
   });
 
   test('where nobody listens say so, and after the end that it has come', async () => {
-    const missing = new PostgresStore('postgres://127.0.0.1:1/d', { timeoutMs: 1000 });
+    const missing = new PostgresStore('postgres://127.0.0.1:1/d', { timeoutMs: 30_000 });
     expect(await errorOf(missing.read(['k']))).toMatchObject({ code: 'UNREACHABLE' });
     await missing.close();
     expect(await errorOf(missing.read(['k']))).toMatchObject({ code: 'CLOSED' });
@@ -213,7 +217,7 @@ describe('postgres tells what it is', () => {
     }
     await server.kill();
     await server.start();
-    await until(async () => (await errorOf(store.list('', 10))).code === undefined, 'it is back');
+    await until('it is back', () => store.list('', 10));
     expect(await store.list('', 10)).toEqual(['k0', 'k1', 'k2', 'k3', 'k4']);
   });
 
@@ -229,12 +233,14 @@ describe('postgres tells what it is', () => {
   test('a standby is refused', async () => {
     await server.kill();
     await server.put('standby.signal', '');
+    onTestFinished(async () => {
+      await server.kill();
+      await server.take('standby.signal');
+      await server.start();
+    });
     await server.start();
     const error = await errorOf(storeAt(server.urlOf('refused')).list('', 1));
     expect(error).toMatchObject({ code: 'STORE_FAILED', message: expect.stringContaining('is a standby') });
-    await server.kill();
-    await server.take('standby.signal');
-    await server.start();
   });
 
   test.each([

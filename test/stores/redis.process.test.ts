@@ -7,18 +7,19 @@ import { openAcceptor, openCluster, RedisStore, StoreAcceptor } from 'baton/casp
 import { initAuthority, issueInto } from 'baton/server';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { errorOf, until } from '../caspaxos/clusters.ts';
+import { errorOf } from '../caspaxos/clusters.ts';
 import { newDirectory } from '../caspaxos/directories.ts';
 import { acceptorConformance } from '../conformance/acceptor.ts';
 import { accept, promise, typesOf } from '../conformance/messages.ts';
 import { newPlace, storeConformance, type StoreUnderTest } from '../conformance/store.ts';
 import { storeAcceptorConformance } from '../conformance/store-acceptor.ts';
 import { findProgram, needProgram } from '../support/programs.ts';
+import { until } from '../support/until.ts';
 import { badDays } from './bad-days.ts';
 import { startRedis } from './servers/redis.ts';
 import { freePort, type ServerProcess } from './servers/server.ts';
 
-const TIMEOUT_MS = 5000;
+const TIMEOUT_MS = 30_000;
 const KEYS = ['texts', 'versions', 'keys'];
 const certificates = newDirectory();
 let server: ServerProcess;
@@ -162,16 +163,7 @@ describe('a server that does not keep what it answers is refused', () => {
   });
 
   test('when it evicts; a limit alone, or a policy for keys with an expiry, is fine', async () => {
-    await until(
-      () =>
-        openAt(urlWith({}))
-          .read(['k'])
-          .then(
-            () => true,
-            () => false,
-          ),
-      'the file is written',
-    );
+    await until('the file is written', () => openAt(urlWith({})).read(['k']));
     await withSetting('maxmemory-policy', 'allkeys-lru', 'noeviction');
     expect(await openAt(urlWith({})).read(['k'])).toEqual([undefined]);
     await withSetting('maxmemory', '500mb', '0');
@@ -210,14 +202,7 @@ describe('a server that does not keep what it answers is refused', () => {
       expect(await errorOf(store.write([write]))).toMatchObject(isReplica);
     }
     await command(['REPLICAOF', 'NO', 'ONE']);
-    await until(
-      () =>
-        before.read(['k']).then(
-          () => true,
-          () => false,
-        ),
-      'it is a master again',
-    );
+    await until('it is a master again', () => before.read(['k']));
   });
 });
 
@@ -359,8 +344,8 @@ describe('connections', () => {
       const store = openAt(urlWith({ port, options }), 100);
       for (let calls = 0; calls < 3; calls += 1)
         expect(await errorOf(store.read(['k']))).toMatchObject({ code: 'TIMED_OUT' });
-      expect(made).toBeGreaterThan(0);
-      await until(() => open.size === 0, 'nothing is left open');
+      await until('connections were made', () => made > 0);
+      await until('nothing is left open', () => open.size === 0);
     },
   );
 
@@ -377,14 +362,7 @@ describe('connections', () => {
     const store = openAt(urlWith({}));
     await store.read(['k']);
     await command(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
-    await until(
-      () =>
-        store.read(['k']).then(
-          () => true,
-          () => false,
-        ),
-      'it is connected again',
-    );
+    await until('it is connected again', () => store.read(['k']));
   });
 
   test('to a database that is not there are refused', async () => {

@@ -5,9 +5,9 @@
  */
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { newDirectory } from '../../caspaxos/directories.ts';
 import { findProgram } from '../../support/programs.ts';
+import { until } from '../../support/until.ts';
 import { freePort, ServerProcess, type StoreServer } from './server.ts';
 
 export const AZURITE_ACCOUNT = 'batontests';
@@ -44,6 +44,7 @@ export async function startAzurite(): Promise<StoreServer> {
     start: () => server.start(),
     pause: () => server.pause(),
     resume: () => server.resume(),
+    heal: () => server.heal(),
     empty: () => server.empty(),
     snapshot: () => server.snapshot(),
     close: () => server.close(),
@@ -54,7 +55,7 @@ async function end(server: ServerProcess): Promise<void> {
   const { pid } = server;
   if (pid === undefined) return;
   process.kill(pid, 'SIGTERM');
-  while (isRunning(pid)) await sleep(5);
+  await until('the server has ended', () => !isRunning(pid));
   await server.kill();
 }
 

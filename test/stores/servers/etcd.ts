@@ -58,7 +58,7 @@ export async function askEtcd(port: number, path: string, body: object, token = 
     method: 'POST',
     body: JSON.stringify(body),
     headers: token === '' ? {} : { authorization: token },
-    signal: AbortSignal.timeout(5000),
+    signal: AbortSignal.timeout(30_000),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(text);

@@ -6,17 +6,15 @@
 import { readFileSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CosmosClient } from '@azure/cosmos';
 import { formatAddress, LocalCluster, resolveKeys } from 'baton/server';
 import { newDirectory } from '../../caspaxos/directories.ts';
+import { until } from '../../support/until.ts';
 import type { StoreServer } from './server.ts';
 
 const REGION = 'west';
 const DATABASE = 'acceptors';
 const CONTAINER = 'baton';
-const START_LIMIT_MS = 30_000;
-const LOOK_MS = 50;
 
 export interface GatewayOptions {
   readonly consistency?: 'Strong' | 'Session';
@@ -88,6 +86,11 @@ export class GatewayServer implements StoreServer {
     void this.#cluster.resume(this.#everybody);
   }
 
+  async heal(): Promise<void> {
+    await this.#cluster.heal(this.#everybody);
+    await this.settle();
+  }
+
   async empty(): Promise<void> {
     await this.kill();
     await this.#eachDisk((disk) => rm(disk, { recursive: true, force: true }));
@@ -153,21 +156,18 @@ export class GatewayServer implements StoreServer {
   }
 
   async #ask(question: (client: CosmosClient) => Promise<void>): Promise<void> {
-    const giveUpAt = performance.now() + START_LIMIT_MS;
-    for (;;) {
+    await until('the account answers', async () => {
       const client = new CosmosClient({
         endpoint: this.endpoint,
         key: this.key,
-        connectionPolicy: { enableEndpointDiscovery: false, requestTimeout: 5000 },
+        connectionPolicy: { enableEndpointDiscovery: false, requestTimeout: 30_000 },
       });
       try {
-        return await question(client);
-      } catch (error) {
-        if (performance.now() > giveUpAt) throw error;
-        await sleep(LOOK_MS);
+        await question(client);
+        return true;
       } finally {
         client.dispose();
       }
-    }
+    });
   }
 }

@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { newDirectory } from '../../caspaxos/directories.ts';
-import { until } from '../../caspaxos/clusters.ts';
+import { until } from '../../support/until.ts';
 import { findProgram, type FoundProgram } from '../../support/programs.ts';
 import { freePort, ServerProcess, type StoreServer } from './server.ts';
 
@@ -77,7 +77,7 @@ export class PostgresServer implements StoreServer {
     signal(pid === undefined ? children : [pid, ...children], 'SIGKILL');
     await this.#process.kill();
     // No new server starts as long as one of them holds the old one's memory.
-    await until(() => children.every(isGone), 'all processes of the server are gone');
+    await until('all processes of the server are gone', () => children.every(isGone));
   }
 
   start(): Promise<void> {
@@ -106,6 +106,11 @@ export class PostgresServer implements StoreServer {
     this.#process.resume();
   }
 
+  heal(): Promise<void> {
+    this.resume();
+    return this.#process.heal();
+  }
+
   empty(): Promise<void> {
     this.resume();
     return this.#process.empty();
@@ -122,7 +127,7 @@ export class PostgresServer implements StoreServer {
     const { pid } = this.#process;
     if (pid !== undefined) {
       signal([pid], 'SIGQUIT');
-      await until(() => isGone(pid), 'the server has ended');
+      await until('the server has ended', () => isGone(pid));
     }
     await this.#process.close();
   }
@@ -140,7 +145,7 @@ async function query(port: number, text: string): Promise<readonly Record<string
     user: 'postgres',
     database: 'postgres',
     ssl: false,
-    connectionTimeoutMillis: 5000,
+    connectionTimeoutMillis: 30_000,
   });
   client.on('error', () => {});
   try {

@@ -21,6 +21,8 @@ export interface StoreServer {
   start(): Promise<void>;
   pause(): void;
   resume(): void;
+  /** Whatever was done to it, it runs and answers when this resolves. */
+  heal(): Promise<void>;
   /** Its disk is swapped for an empty one; it runs again when this resolves. */
   empty(): Promise<void>;
   /** Copies its disk as it is now; the result puts that copy back. It runs again when either resolves. */
@@ -50,7 +52,7 @@ export interface ServerPlan {
   readonly stopSignal?: NodeJS.Signals;
 }
 
-const START_LIMIT_MS = 30_000;
+const START_LIMIT_MS = 120_000;
 
 export class ServerProcess implements StoreServer {
   readonly kind: string;
@@ -115,6 +117,12 @@ export class ServerProcess implements StoreServer {
 
   resume(): void {
     this.#child?.kill('SIGCONT');
+  }
+
+  async heal(): Promise<void> {
+    this.resume();
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) await this.start();
   }
 
   async empty(): Promise<void> {
