@@ -67,7 +67,7 @@ describe('baton demo', () => {
     const directory = mkdtempSync(join(tmpdir(), 'baton-cli-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));
     const args = [CLI, 'demo', '--json', '--seconds', '3', '--registers', '50'];
-    const { code, stdout } = await run(process.execPath, args, { env: { TMPDIR: directory } });
+    const { code, stdout } = await run(process.execPath, args, undefined, { TMPDIR: directory });
     const result = JSON.parse(stdout) as Record<string, number>;
     expect(result).toMatchObject({ registers: 50, lost: 0, twice: 0, holds: true });
     expect(result['acknowledged']).toBe(result['found']);

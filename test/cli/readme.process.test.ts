@@ -17,7 +17,7 @@ test('counts visits across runs', async () => {
   const plain = program!.replace("'baton/caspaxos'", `'${library}'`).replace(/: number \| undefined/g, '');
   writeFileSync(join(directory, 'program.mjs'), plain);
   for (const visit of [1, 2]) {
-    const { code, stdout, stderr } = await run(process.execPath, ['program.mjs'], { cwd: directory });
+    const { code, stdout, stderr } = await run(process.execPath, ['program.mjs'], directory);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe(`visit number ${visit}\n`);
   }

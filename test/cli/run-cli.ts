@@ -17,7 +17,8 @@ export function runCli(...args: readonly string[]): Promise<Said> {
 export function run(
   program: string,
   args: readonly string[],
-  { cwd, env }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
+  cwd?: string,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Said> {
   return new Promise((resolve) => {
     const options = { timeout: 280_000, maxBuffer: 16 * 1024 * 1024, cwd, env: { ...process.env, ...env } };
