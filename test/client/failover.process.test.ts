@@ -149,7 +149,7 @@ describe('a failover', () => {
 });
 
 /** So many answers are lost before one arrives. */
-const MEALS = 3;
+const LOST_ANSWERS = 3;
 
 /** Stands between clients and a node: drops the answers to some writes when told to. */
 class AnswerEater {
@@ -174,7 +174,7 @@ class AnswerEater {
           const answer = await onward.call(method, payload, { timeoutMs: 120_000 });
           if (method !== 1 || !eater.isEating) return answer;
           eater.eaten += 1;
-          eater.isEating = eater.eaten < MEALS;
+          eater.isEating = eater.eaten < LOST_ANSWERS;
           connection.destroy();
           return answer;
         },
@@ -203,7 +203,7 @@ test('a write whose answer is lost is sent again and carried out once', async ()
   await items.upsert({ id: 'counter', n: 0 });
   eater.isEating = true;
   const { diagnostics } = await items.patch('counter', [{ op: 'incr', path: '/n', value: 1 }]);
-  expect(eater.eaten).toBe(MEALS);
+  expect(eater.eaten).toBe(LOST_ANSWERS);
   expect(diagnostics.attempts[0]).toMatchObject({ region: 'west', what: 'CONNECTION_LOST' });
   expect(diagnostics.attempts.at(-1)).toMatchObject({ region: 'west', what: 'DONE' });
   expect((await items.read('counter')).document.n).toBe(1);

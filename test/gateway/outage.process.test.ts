@@ -89,8 +89,8 @@ class Crew {
     this.#working = this.#writers.map((writer) => writer.run(() => this.#isOver));
   }
 
-  /** All have begun. */
-  async isWarm(): Promise<void> {
+  /** Resolves when all have begun. */
+  async warmUp(): Promise<void> {
     await until('every client writes', () =>
       this.#writers.every(({ acknowledged }) => acknowledged.length >= WARM),
     );
@@ -153,7 +153,7 @@ describe('with the doors of the regions', () => {
 
   beforeAll(async () => {
     crew = new Crew('r', HOME);
-    await crew.isWarm();
+    await crew.warmUp();
   }, HOOK_MS);
 
   beforeEach(restore, HOOK_MS);
@@ -191,7 +191,7 @@ describe('with the global door', () => {
   beforeAll(async () => {
     await restore();
     crew = new Crew('g', undefined);
-    await crew.isWarm();
+    await crew.warmUp();
   }, HOOK_MS);
 
   afterAll(() => crew?.end(), HOOK_MS);
