@@ -7,16 +7,17 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DEFAULT_PORT_BASE } from 'baton/server';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { freePortBase } from '../support/port-base.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+/** For the set-up of a clone, and for its removal. */
 const START_MS = 300_000;
 const FAILOVER_MS = 60_000;
-/** From the first port of a cluster to that of its DNS, and to those of its nodes' HTTP. */
-const DNS = 53;
+/** From the first port of a cluster to those of its nodes' HTTP, and to that of the Cosmos DB endpoint of its first region. */
 const HTTP = 100;
+const COSMOS = 301;
 
 /** What a user has: no settings of this test run. */
 function freshEnvironment(): NodeJS.ProcessEnv {
@@ -26,14 +27,16 @@ function freshEnvironment(): NodeJS.ProcessEnv {
   );
 }
 
-function blockOf(language: string): string {
-  const found = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'm').exec(README)?.[1];
-  if (found === undefined) throw new Error(`The README has no block of ${language}.`);
+/** The README's block of code in this language that has this text. */
+function blockOf(language: string, text: string): string {
+  const blocks = README.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'));
+  const found = [...blocks].map(([, block]) => block!).find((block) => block.includes(text));
+  if (found === undefined) throw new Error(`The README has no block of ${language} with ${text}.`);
   return found;
 }
 
 /** The README's commands, in their order, without their comments. */
-const COMMANDS = blockOf('sh')
+const COMMANDS = blockOf('sh', 'npx baton')
   .split('\n')
   .map((line) => line.replace(/#.*/, '').trim())
   .filter((line) => line !== '');
@@ -60,6 +63,12 @@ describe('a new user', () => {
       return (error as { stdout: string }).stdout;
     }
   };
+
+  /** Puts a program of the README where it says. */
+  function save(name: string, program: string): void {
+    expect(README).toContain(`\`${name}\` in the clone`);
+    writeFileSync(join(clone, name), program);
+  }
 
   async function until(what: string, condition: () => boolean, ms: number): Promise<void> {
     const deadline = performance.now() + ms;
@@ -97,7 +106,7 @@ describe('a new user', () => {
       await sleep(2000);
     }
     rmSync(clone, { recursive: true, force: true });
-  });
+  }, START_MS);
 
   test('finds all commands in the README', () => {
     expect(COMMANDS.map((command) => command.split(' ').slice(0, 3).join(' '))).toEqual([
@@ -123,10 +132,30 @@ describe('a new user', () => {
     expect(await statusOf({ authorization: `Bearer ${token}` })).toBe(200);
   });
 
-  test('sees a region die and come back, and a program go on writing', async () => {
+  test('is told the endpoint and the key for programs that use Azure Cosmos DB', () => {
+    expect(said).toContain(`http://127.0.0.1:${portBase + COSMOS}`);
+    expect(said).toContain('baton-data/keys/primary');
+    expect(README).toContain('baton-data/keys/primary');
+  });
+
+  test('sees a region die and come back, and a program of Azure Cosmos DB go on writing', async () => {
     const [list, kill, doctor, history, heal] = COMMANDS as [string, string, string, string, string];
     expect(shell(list)).toMatch(/items-00 +west +1 +Steady/);
+    const endpoint = `http://127.0.0.1:${portBase + COSMOS}`;
+    const program = blockOf('js', '@azure/cosmos');
+    const writes = Number(/count <= (\d+)/.exec(program)![1]);
+    expect(program).toContain(`http://127.0.0.1:${DEFAULT_PORT_BASE + COSMOS}`);
+    save('writes.mjs', program.replace(`http://127.0.0.1:${DEFAULT_PORT_BASE + COSMOS}`, endpoint));
+    const writer = spawn('node', ['writes.mjs'], { cwd: clone, env: freshEnvironment() });
+    onTestFinished(() => void writer.kill());
+    const ended = once(writer, 'exit');
+    let written = '';
+    let complaints = '';
+    writer.stdout.on('data', (chunk: Buffer) => (written += chunk.toString()));
+    writer.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
+    await until('the program writes', () => written.includes('write 5 took'), FAILOVER_MS);
     shell(kill);
+    expect(written).not.toContain(`write ${writes} took`);
     await until(
       'all writes in east',
       () => {
@@ -137,17 +166,18 @@ describe('a new user', () => {
     );
     expect(shellAnyhow(doctor)).toContain('west-1');
     expect(shell(history)).toMatch(/items-00.*east/s);
-    const program = blockOf('js').replaceAll(
-      `127.0.0.1:${DEFAULT_PORT_BASE + DNS}`,
-      `127.0.0.1:${portBase + DNS}`,
-    );
-    expect(program).toContain(`127.0.0.1:${portBase + DNS}`);
-    writeFileSync(join(clone, 'first.mjs'), program);
-    expect(shell('node first.mjs')).toContain('50 written in east');
     shell(heal);
     await until('all writes in west again', () => !/ +east +[2-9] +Steady/.test(shell(list)), FAILOVER_MS);
     expect(shell(doctor)).toContain('nothing is wrong');
+    expect({ code: (await ended)[0], complaints }).toEqual({ code: 0, complaints: '' });
+    const numbers = [...written.matchAll(/^write (\d+) took \d+ ms$/gm)].map(([, number]) => Number(number));
+    expect(numbers).toEqual(Array.from({ length: writes }, (_, at) => at + 1));
   }, 240_000);
+
+  test('keeps a value with the library, from one run to the next', () => {
+    save('visits.mjs', blockOf('js', 'baton/caspaxos'));
+    expect([1, 2].map(() => shell('node visits.mjs'))).toEqual(['visit number 1\n', 'visit number 2\n']);
+  });
 
   test('stops everything with Ctrl-C', async () => {
     // The terminal sends it to npm and to what npm runs.
