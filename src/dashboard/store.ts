@@ -6,9 +6,9 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useReducer, useRef } from 'preact/hooks';
 import type { Cluster } from './net/cluster.ts';
 import type { Model } from './state/model.ts';
+import { Throttle } from './state/throttled.ts';
 
 const PAUSE_MS = 100;
-const RARELY_MS = 1000;
 const MEASURE = 'baton-update';
 const MEASURES_KEPT = 500;
 
@@ -97,22 +97,16 @@ export function useFlush(listener: () => void): void {
   useEffect(() => store.subscribe(() => current.current()), [store]);
 }
 
-interface Kept<T> {
-  readonly value: T;
-  readonly version: number;
-  readonly choice: string;
-  readonly at: number;
-}
-
-/**
- * For what takes long: computed anew when `version` has changed, but not more often than once in a second; at once when somebody
- * chose something else.
- */
+/** For expensive values: see `state/throttled.ts`. One that is stale is drawn again when it may be computed. */
 export function useRarely<T>(compute: () => T, version: number, choice = ''): T {
-  const kept = useRef<Kept<T> | undefined>(undefined);
-  const now = performance.now();
-  const { current } = kept;
-  const isOld = current === undefined || (current.version !== version && now - current.at > RARELY_MS);
-  if (isOld || current.choice !== choice) kept.current = { value: compute(), version, choice, at: now };
-  return kept.current!.value;
+  const [, draw] = useReducer((count: number) => count + 1, 0);
+  const throttle = useRef<Throttle<T> | undefined>(undefined);
+  throttle.current ??= new Throttle<T>();
+  const { value, staleForMs } = throttle.current.read(compute, version, choice, performance.now());
+  useEffect(() => {
+    if (staleForMs === undefined) return undefined;
+    const timer = setTimeout(() => draw(undefined), staleForMs);
+    return () => clearTimeout(timer);
+  });
+  return value;
 }

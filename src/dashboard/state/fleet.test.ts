@@ -7,6 +7,7 @@ function fleetOf(...live: string[]): { fleet: Fleet; moves: string[] } {
   const fleet = new Fleet({
     moved: (set, before, now) => moves.push(`${set.name} ${before}>${set.writable} at ${now}`),
     raised: (set, now) => moves.push(`${set.name} raised to ${set.gcn} at ${now}`),
+    removed: (set) => moves.push(`${set.name} removed`),
   });
   for (const region of ['east', 'west']) fleet.addNode(`${region}-1`, region);
   for (const node of live) fleet.connected(node);
@@ -75,13 +76,15 @@ describe('the register', () => {
 
 describe('partition-sets', () => {
   test('are gone when the last node that has them says so', () => {
-    const { fleet } = fleetOf('east-1', 'west-1');
+    const { fleet, moves } = fleetOf('east-1', 'west-1');
     fleet.apply('east-1', [row({ canWrite: true })], 1);
     fleet.apply('west-1', [row()], 1);
     fleet.gone('east-1', ['s-1']);
     expect(fleet.find('s-1')).toBeDefined();
+    expect(moves.at(-1)).toBe('s-1 -2>0 at 1');
     fleet.gone('west-1', ['s-1']);
     expect(fleet.find('s-1')).toBeUndefined();
+    expect(moves.at(-1)).toBe('s-1 removed');
     expect(fleet.counts).toMatchObject({ total: 0, writable: [0, 0], nobody: 0, moving: 0 });
   });
 

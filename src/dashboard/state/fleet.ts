@@ -26,6 +26,8 @@ export interface FleetSet {
   leaseSet: readonly string[];
   /** The region that can write now, by its number; NOBODY; UNKNOWN. */
   writable: number;
+  /** The GCN under which a region could write last. */
+  writtenUnder: number;
   /** By region number: what its node said last, unless its stream is broken. */
   readonly rows: (SetRow | undefined)[];
   readonly nodes: (string | undefined)[];
@@ -40,10 +42,12 @@ interface FleetNode {
 }
 
 export interface FleetWatcher {
-  /** `writable` has changed; `before` is what it was. */
+  /** `writable` has changed; `before` is what it was, and `writtenUnder` still belongs to it. */
   moved(set: FleetSet, before: number, now: number): void;
   /** The GCN has been raised. */
   raised(set: FleetSet, now: number): void;
+  /** The partition-set was deleted. */
+  removed(set: FleetSet): void;
 }
 
 export interface FleetCounts {
@@ -186,8 +190,12 @@ export class Fleet {
 
   #decide(set: FleetSet, now: number): void {
     const after = this.#writableOf(set);
+    if (after !== set.writable) this.#move(set, after, now);
+    if (after >= 0) set.writtenUnder = set.gcn;
+  }
+
+  #move(set: FleetSet, after: number, now: number): void {
     const before = set.writable;
-    if (after === before) return;
     this.#count(before, -1);
     this.#count(after, 1);
     set.writable = after;
@@ -233,6 +241,7 @@ export class Fleet {
       pin: null,
       leaseSet: [],
       writable: UNKNOWN,
+      writtenUnder: 0,
       rows: [],
       nodes: [],
     };
@@ -252,6 +261,7 @@ export class Fleet {
     this.#count(set.writable, -1);
     this.shape += 1;
     for (const { sets } of this.#nodes.values()) sets.delete(set);
+    this.#watcher.removed(set);
   }
 }
 

@@ -36,6 +36,7 @@ export class Model {
       moved: (set: FleetSet, before: number, now: number) =>
         this.recoveries.moved(set, before, now, this.#ableUntil(set, before, now)),
       raised: (set: FleetSet, now: number) => this.recoveries.raised(set, now),
+      removed: (set: FleetSet) => this.recoveries.removed(set),
     });
     this.recoveries = new RecoveryLog(this.fleet.regions);
   }
@@ -81,6 +82,7 @@ export class Model {
         break;
       case 'history':
         this.timeline.add(event.entries);
+        this.recoveries.told(event.entries);
         break;
       case 'local':
         this.local = event;

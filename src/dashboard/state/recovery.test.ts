@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { row } from '../testing/rows.ts';
+import { change, row } from '../testing/rows.ts';
 import { Model } from './model.ts';
 
 function model(): Model {
@@ -69,6 +69,54 @@ describe('a recovery', () => {
     say(it, 'east-1', row({ canWrite: false, phase: 'Graceful', step: 2 }), 1000);
     say(it, 'west-1', row({ gcn: 2, step: 3, writer: 'west', canWrite: true, cause: 'switch' }), 1250);
     expect(it.recoveries.seen).toEqual({ failover: 0, planned: 1, resumed: 0 });
+  });
+
+  test('is a failover too when the region that lost the writes is the first to tell of the new GCN', () => {
+    const it = model();
+    say(it, 'east-1', row({ gcn: 2, writer: null, phase: 'Ungraceful', cause: 'silence' }), 1000);
+    say(it, 'west-1', row({ gcn: 2, step: 3, writer: 'west', canWrite: true, cause: 'silence' }), 1700);
+    expect(it.recoveries.recoveries).toMatchObject([
+      { kind: 'failover', from: 'east', to: 'west', recoveryMs: 700, detectionMs: 0 },
+    ]);
+  });
+
+  test('is a failover when a planned move follows before the elected region was seen to write', () => {
+    const it = model();
+    it.lose('east-1', 'gone', 1000);
+    say(it, 'west-1', row({ gcn: 2, writer: null, phase: 'Ungraceful', cause: 'silence' }), 3500);
+    say(it, 'west-1', row({ gcn: 3, writer: 'west', canWrite: true, cause: 'switch' }), 5000);
+    expect(it.recoveries.recoveries).toMatchObject([
+      { kind: 'failover', cause: 'silence', recoveryMs: 4000, detectionMs: 2500 },
+    ]);
+  });
+
+  test('is a failover when only the history tells of it', () => {
+    const it = model();
+    it.lose('east-1', 'gone', 1000);
+    say(it, 'west-1', row({ gcn: 3, writer: 'west', canWrite: true, cause: 'switch' }), 5000);
+    expect(it.recoveries.seen).toEqual({ failover: 0, planned: 1, resumed: 0 });
+    const before = it.recoveries.count;
+    const history = (...entries: ReturnType<typeof change>[]): void =>
+      it.apply('west-1', { type: 'history', entries }, 5000);
+    history(
+      change({ gcn: 1, fromGcn: 0 }),
+      change({ gcn: 4, fromGcn: 3 }),
+      change({ what: 'switched', gcn: 3, fromGcn: 2 }),
+      change({ partitionSet: 's-2' }),
+    );
+    expect(it.recoveries.seen.planned).toBe(1);
+    history(change({ cause: 'unable', gcn: 2, fromGcn: 1 }), change({ gcn: 3, fromGcn: 2 }));
+    expect(it.recoveries.seen).toEqual({ failover: 1, planned: 0, resumed: 0 });
+    expect(it.recoveries.recoveries).toMatchObject([{ kind: 'failover', cause: 'unable' }]);
+    expect(it.recoveries.count).toBe(before + 1);
+  });
+
+  test('is not awaited any more of a partition-set that was deleted', () => {
+    const it = model();
+    it.lose('east-1', 'gone', 1000);
+    it.apply('west-1', { type: 'gone', sets: ['s-1'] }, 1500);
+    expect(it.recoveries.openLosses).toBe(0);
+    expect(it.fleet.counts).toMatchObject({ total: 0, nobody: 0 });
   });
 
   test('of one that was never away is none, and one without a raise is no failover', () => {
