@@ -147,6 +147,17 @@ function settled(): Promise<void> {
 }
 
 describe('a listener', () => {
+  test('is told every change of the history when all partition-sets fail over at once', () => {
+    const scene = new Scene();
+    const sink = scene.listen();
+    sink.told();
+    scene.changes = Array.from({ length: 5000 }, (_, at) => at + 1);
+    scene.rounds(1);
+    expect(sink.told()[0]!.data['entries']).toHaveLength(5000);
+    const late = scene.listen();
+    expect(late.told().find(({ name }) => name === 'history')!.data['entries']).toHaveLength(200);
+  });
+
   test('is told the whole first, and what changes then', async () => {
     const scene = new Scene();
     scene.changes = [1, 2];
@@ -224,16 +235,21 @@ describe('a slow listener', () => {
     expect(history!.data['entries']).toHaveLength(99);
   });
 
-  test('gets no more of the history than a new one', () => {
+  test('gets the changes of the history that it missed, and of very many the latest', () => {
     const scene = new Scene();
     const slow = scene.listen();
-    slow.told();
-    slow.isFull = true;
-    scene.changes = Array.from({ length: 1000 }, (_, at) => at + 1);
-    scene.rounds(1);
-    slow.isFull = false;
-    scene.rounds(1);
-    expect(slow.told().find(({ name }) => name === 'history')!.data['entries']).toHaveLength(200);
+    const missed = (changes: number): unknown => {
+      slow.told();
+      slow.isFull = true;
+      scene.changes = Array.from({ length: changes }, (_, at) => at + 1);
+      scene.rounds(1);
+      slow.isFull = false;
+      scene.rounds(1);
+      return slow.told().find(({ name }) => name === 'history')!.data['entries'];
+    };
+    expect(missed(1000)).toHaveLength(1000);
+    const latest = missed(20_000) as { n: number }[];
+    expect([latest.length, latest[0]!.n, latest.at(-1)!.n]).toEqual([10_000, 10_001, 20_000]);
   });
 
   test('is hung up on when it takes nothing for a minute', () => {

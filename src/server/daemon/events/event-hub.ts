@@ -46,7 +46,10 @@ const ROUNDS_PER_SECOND = 1000 / ROUND_MS;
 const ALIVE_ROUNDS = 10 * ROUNDS_PER_SECOND;
 const STUCK_ROUNDS = 60 * ROUNDS_PER_SECOND;
 const MAX_STREAMS = 64;
-const MOST_HISTORY = 200;
+/** Changes of the history that a new listener gets. */
+const FIRST_HISTORY = 200;
+/** Changes in one round: as many as there can be partition-sets, because all of them may fail over at once. */
+const MOST_HISTORY = 10_000;
 
 export class EventHub {
   readonly #options: EventHubOptions;
@@ -74,7 +77,7 @@ export class EventHub {
     throw new HttpError(
       503,
       'TOO_MANY_STREAMS',
-      `${maxStreams} streams of events are open here already; close one, or ask another node.`,
+      `This node already serves ${maxStreams} event streams; close one, or use another node.`,
     );
   }
 
@@ -154,7 +157,8 @@ export class EventHub {
   }
 
   #tellHistory(listener: Listener, isFirst: boolean): void {
-    const entries = this.#options.sources.history(listener.toldHistory, MOST_HISTORY);
+    const limit = isFirst ? FIRST_HISTORY : MOST_HISTORY;
+    const entries = this.#options.sources.history(listener.toldHistory, limit);
     if (entries.length === 0 && !isFirst) return;
     listener.toldHistory = entries.at(-1)?.n ?? listener.toldHistory;
     this.#tell(listener, 'history', { entries });
