@@ -24,6 +24,8 @@ export interface Colours {
 
 let known: Colours | undefined;
 const dark = matchMedia('(prefers-color-scheme: dark)');
+// Also when nothing that is drawn is on the screen. It is registered before the listeners of what is drawn.
+dark.addEventListener('change', () => (known = undefined));
 
 export function colours(): Colours {
   if (known !== undefined) return known;
@@ -50,10 +52,7 @@ export function colours(): Colours {
 export function useTheme(): number {
   const [version, changed] = useReducer((value: number) => value + 1, 0);
   useEffect(() => {
-    const listener = (): void => {
-      known = undefined;
-      changed(undefined);
-    };
+    const listener = (): void => changed(undefined);
     dark.addEventListener('change', listener);
     return () => dark.removeEventListener('change', listener);
   }, []);
