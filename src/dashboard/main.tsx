@@ -35,7 +35,7 @@ function Root(): JSX.Element {
   };
   if (stage.is === 'refused') return <SignIn trouble={stage.trouble} onToken={signIn} />;
   if (stage.is === 'opening')
-    return <p class="opening">{stage.trouble === '' ? 'Asking the node …' : stage.trouble}</p>;
+    return <p class="opening">{stage.trouble === '' ? 'Connecting to the node …' : stage.trouble}</p>;
   return (
     <StoreContext.Provider value={stage.store}>
       <App onSignOut={token === undefined ? undefined : () => signOut(stage.store)} />
@@ -64,7 +64,7 @@ function open(token: string | undefined, onStage: (stage: Stage) => void): () =>
       if (isOver) return;
       const reason = error instanceof ApiError ? error : new ApiError(0, 'FAILED', String(error));
       if (reason.status === 401 || reason.status === 403) return refused(reason);
-      onStage({ is: 'opening', trouble: `${reason.message} Trying again …` });
+      onStage({ is: 'opening', trouble: `${reason.message} Retrying …` });
       timer = setTimeout(() => void begin(), AGAIN_MS);
     }
   };

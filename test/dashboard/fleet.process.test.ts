@@ -1,6 +1,6 @@
 /**
  * The page in a real browser, before nodes that only play: how small it is, what can be done with the keyboard alone, whether it
- * fits a phone, and files. `cluster.process.test.ts` has the real cluster, `many-sets.process.test.ts` how fast it is.
+ * fits a phone, and files. `cluster.process.test.ts` has the real cluster, `many-sets.process.test.ts` ten thousand partition-sets.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { needProgram } from '../support/programs.ts';
 import { FakeNodes, type FakeNodesOptions } from './fake-nodes.ts';
 import { startBrowser } from './page-scene.ts';
-import { WAIT_MS, WatchedPage } from './watched-page.ts';
+import { eventually, WAIT_MS, WatchedPage } from './watched-page.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BUDGET_BYTES = 60 * 1024;
@@ -31,10 +31,10 @@ afterAll(async () => {
 });
 
 afterEach(async () => {
-  const page = watched;
+  const [page, playing] = [watched, nodes];
   watched = undefined;
-  await nodes?.stop();
   nodes = undefined;
+  await playing?.stop();
   await page?.close();
 });
 
@@ -66,11 +66,12 @@ describe('without a mouse', () => {
     await watched!.untilCells('east', 16);
     await page.locator('.heat canvas').focus();
     const text = page.locator('#heat-cell');
-    await expect.poll(() => text.innerText()).toMatch(/^items-0 \(items\): written in east; GCN 1/);
+    await eventually(() => text.innerText()).toMatch(/^items-0 \(items\): writable in east; GCN 1/);
     expect(await text.getAttribute('aria-live')).toBe('polite');
     await page.keyboard.press('ArrowRight');
+    await eventually(() => text.innerText()).toMatch(/^items-1 /);
     await page.keyboard.press('ArrowRight');
-    await expect.poll(() => text.innerText()).toMatch(/^items-2 /);
+    await eventually(() => text.innerText()).toMatch(/^items-2 /);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'items-2' }).waitFor();
     await page.getByRole('link', { name: 'Fleet' }).last().focus();
@@ -93,12 +94,33 @@ describe('without a mouse', () => {
     await watched!.untilCells('east', 16);
     await nodes!.order('kill', ['east']);
     const spoken = page.getByRole('status');
-    await expect.poll(() => spoken.innerText(), { timeout: WAIT_MS }).toMatch(/partition-set/);
+    await eventually(() => spoken.innerText()).toMatch(/partition-set/);
   });
 });
 
+test('the recovery view counts every failover while it is open', async (context) => {
+  needProgram(context, 'chromium');
+  const { page } = await open({ sets: 40 });
+  await watched!.untilCells('east', 40);
+  await watched!.goTo('Recovery');
+  await page.getByText('No failovers since this page was opened.').waitFor();
+  await nodes!.order('kill', ['east']);
+  await eventually(() => watched!.figure('Observed')).toMatch(/^40\b/);
+  expect(await page.getByText('still interrupted').count()).toBe(0);
+});
+
 const FITS = 'document.documentElement.scrollWidth <= document.documentElement.clientWidth';
-const VIEWS = ['fleet', 'timeline', 'availability', 'recovery', 'regions', 'audit', 'file', 'set/items-3'];
+/** Each view, its heading, and the last of its content to arrive. */
+const VIEWS = [
+  ['fleet', 'Fleet', '.heat canvas'],
+  ['timeline', 'Timeline', '.empty'],
+  ['availability', 'Availability', '.chart canvas'],
+  ['recovery', 'Recovery', '.empty'],
+  ['regions', 'Regions and acceptors', 'tbody tr'],
+  ['audit', 'Audit', '.empty:text("No operator actions yet.")'],
+  ['file', 'Open a file', 'input[type=file]'],
+  ['set/items-3', 'items-3', 'tbody tr'],
+] as const;
 
 test('every view fits a phone, and is dark for those who want that', async (context) => {
   needProgram(context, 'chromium');
@@ -106,14 +128,25 @@ test('every view fits a phone, and is dark for those who want that', async (cont
   await watched!.untilCells('east', 16);
   await page.setViewportSize({ width: 390, height: 844 });
   await page.emulateMedia({ colorScheme: 'dark' });
-  for (const view of VIEWS) {
+  for (const [view, heading, content] of VIEWS) {
     await page.evaluate(`location.hash = '#/${view}'`);
-    await page.waitForTimeout(400);
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    await page.locator(content).first().waitFor();
     expect({ view, fits: await page.evaluate(FITS) }).toEqual({ view, fits: true });
     expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
   }
   const ground = await page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
   expect(ground).toBe('rgb(13, 18, 23)');
+});
+
+test('colours follow the system when it changes in a view without a chart', async (context) => {
+  needProgram(context, 'chromium');
+  const { page } = await open({ sets: 16 });
+  await watched!.untilCells('east', 16);
+  await watched!.goTo('Open a file');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await watched!.goTo('Fleet');
+  await eventually(() => watched!.shareOfColour('.heat canvas', 'region-0')).toBeGreaterThan(0.5);
 });
 
 function simulated(...args: string[]): string {
@@ -136,7 +169,7 @@ describe('files', () => {
     await page.locator('.chart canvas').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
     await give('outage.json', simulated('outage', '--partition-sets', '4', '--outages', '1'));
-    await page.getByText('What a recovery consists of').waitFor();
+    await page.getByText('Phases of a recovery').waitFor();
     await page.locator('.chart canvas').first().waitFor();
   });
 });

@@ -1,18 +1,20 @@
 /** A real cluster and a real browser, for tests that look at the page as people do. */
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
-import { expect } from 'vitest';
 import { formatAddress, nodesOf } from '../../src/server/config/index.ts';
 import { LocalCluster } from '../../src/server/local/index.ts';
 import { BATON } from '../../src/server/local/programs.ts';
 import { findProgram } from '../support/programs.ts';
-import { WAIT_MS, WatchedPage } from './watched-page.ts';
+import { eventually, WAIT_MS, WatchedPage } from './watched-page.ts';
 
 export const SETS = 16;
+/** The preferred region, where the writes are at the beginning of each test. */
+export const HOME = 'west';
 
 /** Undefined where there is no browser: then its tests say so themselves. */
 export async function startBrowser(): Promise<Browser | undefined> {
@@ -47,7 +49,7 @@ export class PageScene {
     const scene = new PageScene(browser);
     try {
       await scene.cluster.start();
-      await scene.cluster.waitForWriters(['west'], WAIT_MS);
+      await scene.cluster.waitForWriters([HOME], WAIT_MS);
     } catch (error) {
       await scene.end();
       throw error;
@@ -58,6 +60,45 @@ export class PageScene {
   async end(): Promise<void> {
     await this.cluster.killAll();
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  }
+
+  /** Undoes whatever a test did to the cluster, also when the test failed half-way. */
+  async heal(): Promise<void> {
+    if (this.cluster.state.load.on) await this.cluster.load(false);
+    await this.cluster.heal();
+    await this.cluster.waitForWriters(this.#regions, WAIT_MS);
+    await this.#unpin();
+    await this.cluster.waitForWriters([HOME], WAIT_MS);
+  }
+
+  async #unpin(): Promise<void> {
+    const { partitionSets } = (await this.#ask('/v1/partition-sets')) as {
+      partitionSets: { partitionSet: string; pin: string | null }[];
+    };
+    const pinned = partitionSets.filter(({ pin }) => pin !== null);
+    for (const { partitionSet } of pinned)
+      await this.#ask(`/v1/partition-sets/${partitionSet}/intents`, {
+        intent: { kind: 'unpin' },
+        id: `heal-${randomUUID()}`,
+        who: 'test',
+      });
+  }
+
+  async #ask(path: string, body?: object): Promise<unknown> {
+    const response = await fetch(`${this.origins[0]}${path}`, {
+      headers: {
+        authorization: `Bearer ${this.cluster.operatorToken!}`,
+        'content-type': 'application/json',
+      },
+      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+    });
+    const answer = await response.text();
+    if (!response.ok) throw new Error(`${path} was answered with status ${response.status}: ${answer}`);
+    return JSON.parse(answer);
+  }
+
+  get #regions(): readonly string[] {
+    return this.cluster.config.regions.map(({ name }) => name);
   }
 
   get viewerToken(): string {
@@ -80,12 +121,11 @@ export class PageScene {
   async openSettled(options?: BrowserContextOptions): Promise<WatchedPage> {
     const watched = await this.open(undefined, options);
     await watched.page.getByText('3 of 3 nodes').waitFor();
-    const { regions } = this.cluster.config;
     const written = async (): Promise<number> => {
-      const counts = await Promise.all(regions.map(({ name }) => watched.cells(name)));
+      const counts = await Promise.all(this.#regions.map((region) => watched.cells(region)));
       return counts.reduce((sum, count) => sum + count, 0);
     };
-    await expect.poll(written, { timeout: WAIT_MS, interval: 100 }).toBe(SETS);
+    await eventually(written).toBe(SETS);
     return watched;
   }
 

@@ -15,8 +15,13 @@ import type {
 } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** Long: what is waited for comes when it comes, and on a busy machine late. */
+/** How long a test waits for an event. Nothing is asserted about how soon it comes. */
 export const WAIT_MS = 60_000;
+
+/** What the page shows is polled until it is as expected. */
+export function eventually(look: () => unknown): ReturnType<typeof expect.poll> {
+  return expect.poll(look, { timeout: WAIT_MS });
+}
 
 const IMAGES = fileURLToPath(new URL('../../docs/img', import.meta.url));
 const DESKTOP = { width: 1280, height: 860 };
@@ -97,7 +102,7 @@ export class WatchedPage {
   }
 
   async untilCells(name: string, count: number): Promise<void> {
-    await expect.poll(() => this.cells(name), { timeout: WAIT_MS, interval: 100 }).toBe(count);
+    await eventually(() => this.cells(name)).toBe(count);
   }
 
   /** The share of a canvas's points that have a colour of the style sheet: what was really drawn. */

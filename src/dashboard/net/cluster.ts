@@ -141,7 +141,7 @@ export class Cluster {
 
   /** The next one when a node cannot be reached; an answer, even a refusal, is an answer. */
   async #any<T>(nodes: readonly NodeInfo[], path: string, body?: unknown, timeoutMs?: number): Promise<T> {
-    let last = new ApiError(0, 'UNREACHABLE', 'No node that could answer can be reached.');
+    let last = new ApiError(0, 'UNREACHABLE', 'No node can be reached.');
     for (const node of nodes) {
       try {
         return await this.#ask<T>(node, path, body, timeoutMs);

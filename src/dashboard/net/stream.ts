@@ -68,7 +68,7 @@ export class NodeStream {
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return new ApiError(0, 'STREAM_ENDED', 'The node ended the connection.');
+      if (done) return new ApiError(0, 'STREAM_ENDED', 'The node closed the connection.');
       for (const { type, data } of parser.push(value)) this.#tell(type, data);
     }
   }

@@ -43,7 +43,7 @@ describe('the result of an outage', () => {
 
   test('names the field that is wrong', () => {
     const wrong = { ...outage, failbackSeconds: { p50: 1 } };
-    expect(() => readResult(JSON.stringify(wrong))).toThrow('its field p90 is wrong');
+    expect(() => readResult(JSON.stringify(wrong))).toThrow('its field p90 is missing or invalid');
   });
 });
 

@@ -63,7 +63,7 @@ export function readResult(text: string): ResultFile {
   if (isObject(value) && Array.isArray(value['rows'])) return duelOf(value, value['rows']);
   throw new FileError(
     'FILE_NOT_RESULT',
-    'This is no result of a simulation: it takes what baton sim outage --json or baton sim duel --json print.',
+    'The file is not a simulation result. Expected: the output of baton sim outage --json or baton sim duel --json.',
   );
 }
 
@@ -141,12 +141,15 @@ function duelOf(value: Fields, rows: readonly unknown[]): DuelFile {
   const used = objectIn(value, 'used');
   return {
     kind: 'duel',
-    title: `Dueling proposers, ${count(numberIn(used, 'hours'))} simulated hours a line`,
+    title: `Dueling proposers, ${count(numberIn(used, 'hours'))} simulated hours per row`,
     facts: [
       ['acceptors', textIn(used, 'acceptors')],
       ['lease', `${textIn(used, 'leaseSeconds')} s, renewed every ${textIn(used, 'intervalSeconds')} s`],
       ['latency', textIn(used, 'latencyInWords', textIn(used, 'latency'))],
-      ['clocks', used['skewSeconds'] === 0 ? 'agree' : `wrong by up to ${textIn(used, 'skewSeconds')} s`],
+      [
+        'clocks',
+        used['skewSeconds'] === 0 ? 'synchronized' : `off by up to ${textIn(used, 'skewSeconds')} s`,
+      ],
       ['seed', textIn(used, 'seed')],
     ],
     rows: rows.map((row) => duelRowOf(isObject(row) ? row : {})),
@@ -175,7 +178,7 @@ function isObject(value: unknown): value is Fields {
 function lacking(field: string): FileError {
   return new FileError(
     'FILE_NOT_RESULT',
-    `The file looks like a result of a simulation, but its field ${field} is wrong.`,
+    `The file looks like a simulation result, but its field ${field} is missing or invalid.`,
   );
 }
 

@@ -60,12 +60,18 @@ describe('the timeline', () => {
 });
 
 test.each([
-  ['raised', 'silence', 'east', 'east lost the writes', 'its lease ran out without a sign of life'],
-  ['raised', 'unable', null, 'The election began anew', 'it cannot commit writes and asked to be replaced'],
-  ['elected', 'silence', 'west', 'west took over the writes', 'elected because the write region fell silent'],
-  ['began', 'priority', 'east', 'A planned move to east began', 'it is preferred and healthy again'],
-  ['switched', 'operator', 'east', 'The writes moved to east, nothing lost', 'an operator asked for it'],
-  ['gave up', 'target gone', 'east', 'A planned move to east was given up', 'target gone'],
+  ['raised', 'silence', 'east', 'east is no longer the write region', 'its lease expired without a renewal'],
+  ['raised', 'unable', null, 'The election restarted', 'it cannot commit writes and asked to be replaced'],
+  [
+    'elected',
+    'silence',
+    'west',
+    'west was elected write region',
+    'because the write region stopped responding',
+  ],
+  ['began', 'priority', 'east', 'Planned move to east started', 'it is preferred and healthy again'],
+  ['switched', 'operator', 'east', 'Writes moved to east without loss', 'an operator requested it'],
+  ['gave up', 'target gone', 'east', 'Planned move to east abandoned', 'target gone'],
 ])('%s for %s in words', (what, cause, region, head, why) => {
   expect(headline({ what, region })).toBe(head);
   expect(reason({ what, cause })).toBe(why);

@@ -119,28 +119,28 @@ function regionOf({ what, from, to }: HistoryEntry): string | null {
 }
 
 const LOST: Readonly<Record<string, string>> = {
-  silence: 'its lease ran out without a sign of life',
+  silence: 'its lease expired without a renewal',
   unable: 'it cannot commit writes and asked to be replaced',
   stop: 'it is being stopped',
-  signal: 'a health signal asked for it',
+  signal: 'a health signal requested it',
   forced: 'an operator forced it',
 };
 
 const PLANNED: Readonly<Record<string, string>> = {
   priority: 'it is preferred and healthy again',
-  operator: 'an operator asked for it',
-  signal: 'a health signal asked to leave the current one',
-  leaving: 'the current one is being removed',
+  operator: 'an operator requested it',
+  signal: 'a health signal requested a move away from the current region',
+  leaving: 'the current region is being removed',
 };
 
 const CAUSE: Readonly<Record<string, string>> = {
-  creation: 'it was created',
-  silence: 'the write region fell silent',
+  creation: 'the partition-set was created',
+  silence: 'the write region stopped responding',
   unable: 'the write region could not commit',
   stop: 'the write region was stopped',
-  signal: 'a health signal asked for it',
+  signal: 'a health signal requested it',
   forced: 'an operator forced it',
-  switch: 'it was moved as planned',
+  switch: 'a planned move completed',
 };
 
 /** Goes on after "because". */
@@ -148,20 +148,20 @@ export function causeInWords(cause: string): string {
   return CAUSE[cause] ?? cause;
 }
 
-/** Without the partition-sets and the time, which stand beside it. */
+/** Names neither partition-sets nor times: the page shows those beside it. */
 export function headline({ what, region }: Pick<ChangeGroup, 'what' | 'region'>): string {
   const where = region ?? 'no region';
   switch (what) {
     case 'raised':
-      return region === null ? 'The election began anew' : `${where} lost the writes`;
+      return region === null ? 'The election restarted' : `${where} is no longer the write region`;
     case 'elected':
-      return `${where} took over the writes`;
+      return `${where} was elected write region`;
     case 'began':
-      return `A planned move to ${where} began`;
+      return `Planned move to ${where} started`;
     case 'switched':
-      return `The writes moved to ${where}, nothing lost`;
+      return `Writes moved to ${where} without loss`;
     case 'gave up':
-      return `A planned move to ${where} was given up`;
+      return `Planned move to ${where} abandoned`;
     default:
       return `${what} ${where}`;
   }
@@ -169,7 +169,7 @@ export function headline({ what, region }: Pick<ChangeGroup, 'what' | 'region'>)
 
 export function reason({ what, cause }: Pick<ChangeGroup, 'what' | 'cause'>): string {
   if (what === 'raised') return LOST[cause] ?? cause;
-  if (what === 'elected') return `elected because ${causeInWords(cause)}`;
+  if (what === 'elected') return `because ${causeInWords(cause)}`;
   if (what === 'began' || what === 'switched') return PLANNED[cause] ?? cause;
   return cause;
 }

@@ -1,4 +1,4 @@
-/** What an operator can do to a partition-set. Every wish is tried first, and what would change is shown before it is sent. */
+/** What an operator can do to a partition-set. Every intent is first sent as a dry run, and its changes are shown for confirmation. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Intent, SetDetail, StateChange } from '../api.ts';
@@ -6,7 +6,7 @@ import { messageOf } from '../net/http.ts';
 import { useSeen, useStore } from '../store.ts';
 import { Card } from './parts.tsx';
 
-interface Wish {
+interface Plan {
   readonly title: string;
   readonly words: string;
   readonly intent: Intent;
@@ -21,21 +21,23 @@ export function SetActions({
   readonly onDone: () => void;
 }): JSX.Element {
   const isOperator = useSeen((model) => model.role === 'operator');
-  const [wish, setWish] = useState<Wish | undefined>(undefined);
+  const [plan, setPlan] = useState<Plan | undefined>(undefined);
   const [target, setTarget] = useState('');
   const others = detail.configuration.priorities.filter((name) => name !== detail.writeRegion);
   const chosen = others.includes(target) ? target : (others[0] ?? '');
   const close = (): void => {
-    setWish(undefined);
+    setPlan(undefined);
     onDone();
   };
   return (
     <Card title="Actions">
-      {!isOperator && <p class="note">These need the operator's token; you have a viewer's.</p>}
+      {!isOperator && (
+        <p class="note">These actions require the operator token. You are signed in as a viewer.</p>
+      )}
       <fieldset class="actions" disabled={!isOperator}>
         <legend class="unseen">Actions</legend>
         <label>
-          to{' '}
+          Target{' '}
           <select value={chosen} onChange={(event) => setTarget(event.currentTarget.value)}>
             {others.map((name) => (
               <option key={name}>{name}</option>
@@ -46,7 +48,7 @@ export function SetActions({
           type="button"
           class="primary"
           disabled={chosen === ''}
-          onClick={() => setWish(switchover(chosen))}
+          onClick={() => setPlan(switchover(chosen))}
         >
           Switch over …
         </button>
@@ -54,70 +56,71 @@ export function SetActions({
           type="button"
           class="danger"
           disabled={chosen === ''}
-          onClick={() => setWish(failover(chosen))}
+          onClick={() => setPlan(failover(chosen))}
         >
-          Force a failover …
+          Force failover …
         </button>
-        <button type="button" onClick={() => setWish(detail.pausedAutomatic ? RESUME : PAUSE)}>
+        <button type="button" onClick={() => setPlan(detail.pausedAutomatic ? RESUME : PAUSE)}>
           {detail.pausedAutomatic ? 'Resume automatic failover …' : 'Pause automatic failover …'}
         </button>
         {detail.pin !== null && (
-          <button type="button" onClick={() => setWish(UNPIN)}>
-            Let it fail back …
+          <button type="button" onClick={() => setPlan(UNPIN)}>
+            Allow failback …
           </button>
         )}
       </fieldset>
-      {wish !== undefined && (
-        <Confirm name={detail.partitionSet} gcn={detail.gcn} wish={wish} onClose={close} />
+      {plan !== undefined && (
+        <Confirm name={detail.partitionSet} gcn={detail.gcn} plan={plan} onClose={close} />
       )}
     </Card>
   );
 }
 
-function switchover(target: string): Wish {
+function switchover(target: string): Plan {
   return {
     title: `Switch over to ${target}`,
-    words: `The writes move to ${target} as planned: the present write region finishes what it has, and nothing is lost. Writes wait for a moment.`,
+    words: `Writes move to ${target}. The current write region first finishes the writes that it has accepted, so none are lost. New writes wait for a moment.`,
     intent: { kind: 'switchover', target },
   };
 }
 
-function failover(target: string): Wish {
+function failover(target: string): Plan {
   return {
-    title: `Force a failover to ${target}`,
-    words: `The present write region is cut off at once and ${target} is elected. Writes that only the old region has may be undone; they are kept as lost writes. Use it when the region is gone and Baton does not see that.`,
+    title: `Force failover to ${target}`,
+    words: `The current write region is fenced at once and ${target} is elected. Writes that only the old region holds may be undone; they are kept as lost writes. Use this when the region is gone and Baton has not detected it.`,
     intent: { kind: 'failover', target },
     isDangerous: true,
   };
 }
 
-const PAUSE: Wish = {
+const PAUSE: Plan = {
   title: 'Pause automatic failover',
   words:
-    'Nothing moves by itself any more: if the write region dies, writes stay away until somebody resumes it or forces a failover.',
+    'If the write region fails, no other region is elected. Writes stay unavailable until an operator resumes automatic failover or forces one.',
   intent: { kind: 'pause' },
   isDangerous: true,
 };
 
-const RESUME: Wish = {
+const RESUME: Plan = {
   title: 'Resume automatic failover',
-  words: 'A write region that dies is replaced by itself again.',
+  words: 'If the write region fails, another region is elected automatically.',
   intent: { kind: 'resume' },
 };
 
-const UNPIN: Wish = {
-  title: 'Let it fail back',
-  words: 'The writes are no longer held where an operator put them, and may move to the preferred region.',
+const UNPIN: Plan = {
+  title: 'Allow failback',
+  words:
+    'Writes are no longer pinned to the region that an operator chose and may move back to the preferred region.',
   intent: { kind: 'unpin' },
 };
 
 function Confirm(props: {
   readonly name: string;
   readonly gcn: number;
-  readonly wish: Wish;
+  readonly plan: Plan;
   readonly onClose: () => void;
 }): JSX.Element {
-  const { name, gcn, wish, onClose } = props;
+  const { name, gcn, plan, onClose } = props;
   const { cluster } = useStore();
   const dialog = useRef<HTMLDialogElement>(null);
   const [changes, setChanges] = useState<readonly StateChange[] | undefined>(undefined);
@@ -125,12 +128,12 @@ function Confirm(props: {
   const [isSending, setSending] = useState(false);
   useEffect(() => {
     dialog.current!.showModal();
-    cluster.tryIntent(name, wish.intent, gcn).then(setChanges, (error: Error) => setTrouble(error.message));
+    cluster.tryIntent(name, plan.intent, gcn).then(setChanges, (error: Error) => setTrouble(error.message));
   }, []);
   const send = async (): Promise<void> => {
     setSending(true);
     try {
-      await cluster.intend(name, wish.intent, gcn);
+      await cluster.intend(name, plan.intent, gcn);
       onClose();
     } catch (error) {
       setTrouble(messageOf(error));
@@ -140,12 +143,12 @@ function Confirm(props: {
   };
   return (
     <dialog ref={dialog} aria-labelledby="confirm-title" onClose={onClose}>
-      <h2 id="confirm-title">{wish.title}</h2>
+      <h2 id="confirm-title">{plan.title}</h2>
       <p>
-        <b>{name}</b>. {wish.words}
+        <b>{name}</b>. {plan.words}
       </p>
       <h3>What would change</h3>
-      {changes === undefined && trouble === '' && <p class="note">Trying it without doing it …</p>}
+      {changes === undefined && trouble === '' && <p class="note">Performing a dry run …</p>}
       {changes !== undefined && <Changes changes={changes} />}
       {trouble !== '' && (
         <p class="trouble" role="alert">
@@ -154,15 +157,15 @@ function Confirm(props: {
       )}
       <p class="dialog-buttons">
         <button type="button" onClick={onClose}>
-          Leave it
+          Cancel
         </button>
         <button
           type="button"
-          class={wish.isDangerous === true ? 'danger solid' : 'primary'}
+          class={plan.isDangerous === true ? 'danger solid' : 'primary'}
           disabled={changes === undefined || isSending}
           onClick={() => void send()}
         >
-          {wish.title}
+          {plan.title}
         </button>
       </p>
     </dialog>
@@ -174,14 +177,17 @@ const UNTOLD = /^(?:step|minReader|schema|history|recent|damping)/;
 
 function Changes({ changes }: { readonly changes: readonly StateChange[] }): JSX.Element {
   const told = changes.filter(({ field }) => !UNTOLD.test(field));
-  if (told.length === 0) return <p class="note">Nothing at once: it is noted, and done when it can be.</p>;
+  if (told.length === 0)
+    return (
+      <p class="note">No immediate change. The intent is recorded and carried out as soon as possible.</p>
+    );
   return (
     <table class="diff">
       <thead>
         <tr>
           <th scope="col">field</th>
-          <th scope="col">now</th>
-          <th scope="col">then</th>
+          <th scope="col">current</th>
+          <th scope="col">new</th>
         </tr>
       </thead>
       <tbody>
@@ -198,11 +204,11 @@ function Changes({ changes }: { readonly changes: readonly StateChange[] }): JSX
 }
 
 const FIELDS: Readonly<Record<string, string>> = {
-  open: 'open wishes',
+  open: 'open intents',
   writer: 'write region',
   gcn: 'GCN',
   paused: 'automatic failover paused',
-  pin: 'held in',
+  pin: 'pinned to',
 };
 
 const LONGEST = 90;
@@ -210,11 +216,11 @@ const LONGEST = 90;
 function inWords(value: unknown): string {
   if (value === null || value === undefined) return '–';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(inWords).join(', ');
-  if (isWish(value)) return value.target === undefined ? value.kind : `${value.kind} to ${value.target}`;
+  if (isIntent(value)) return value.target === undefined ? value.kind : `${value.kind} to ${value.target}`;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)} …`;
 }
 
-function isWish(value: unknown): value is { readonly kind: string; readonly target?: string } {
+function isIntent(value: unknown): value is { readonly kind: string; readonly target?: string } {
   return typeof value === 'object' && value !== null && 'kind' in value && 'id' in value;
 }

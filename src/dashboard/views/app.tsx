@@ -42,7 +42,7 @@ export function App({ onSignOut }: { readonly onSignOut: (() => void) | undefine
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current!.focus())}>
-        To the content
+        Skip to content
       </a>
       <header>
         <p class="brand">
@@ -121,7 +121,7 @@ function Offline(): JSX.Element {
   if (!isOffline) return <></>;
   return (
     <p class="banner" role="alert">
-      No node can be reached. What you see is how it was; the page tries again by itself.
+      No node can be reached. The data shown may be out of date. The page reconnects automatically.
     </p>
   );
 }

@@ -1,4 +1,4 @@
-/** Who did what, from the nodes that answer. */
+/** What operators did, merged from the nodes that can be reached. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { AuditEntry } from '../api.ts';
@@ -33,16 +33,16 @@ export function AuditView(): JSX.Element {
     <>
       <h1>Audit</h1>
       <Card
-        title="What operators did"
-        note="Each node keeps what it was asked; these are all that can be reached now."
+        title="Operator actions"
+        note="Each node records the actions that it received. Only nodes that can be reached are included."
       >
         {trouble !== '' && (
           <p class="trouble" role="alert">
             {trouble}
           </p>
         )}
-        {entries === undefined && trouble === '' && <Empty>Asking the nodes …</Empty>}
-        {entries?.length === 0 && <Empty>Nobody has done anything yet.</Empty>}
+        {entries === undefined && trouble === '' && <Empty>Loading …</Empty>}
+        {entries?.length === 0 && <Empty>No operator actions yet.</Empty>}
         {entries !== undefined && entries.length > 0 && <Entries entries={entries.slice(0, ROWS)} />}
       </Card>
     </>
@@ -59,7 +59,7 @@ function Entries({
       <table>
         <thead>
           <tr>
-            {['when', 'who', 'what', 'on', 'outcome', 'from', 'kept by'].map((name) => (
+            {['time', 'who', 'action', 'target', 'outcome', 'address', 'node'].map((name) => (
               <th scope="col" key={name}>
                 {name}
               </th>
@@ -107,7 +107,7 @@ function wordsOf({ action, target, detail }: AuditEntry): string {
     asked['on'] === true ? 'on' : asked['on'] === false ? 'off' : '',
     // What stands in the next column need not stand here.
     text(asked['target']) || (targets === target ? '' : targets),
-    detail['dryRun'] === true ? '(tried)' : '',
+    detail['dryRun'] === true ? '(dry run)' : '',
   ]
     .filter((part) => part !== '')
     .join(' ');

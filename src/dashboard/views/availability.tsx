@@ -30,28 +30,24 @@ export function AvailabilityView(): JSX.Element {
             key={range}
             name={`Last ${name}`}
             value={percent(shareOver(availability.samples, now - range * 60_000))}
-            detail={
-              seenMs < range * 60_000
-                ? `of the ${duration(seenMs)} that were seen`
-                : 'over all partition-sets'
-            }
+            detail={seenMs < range * 60_000 ? `over the ${duration(seenMs)} observed` : 'all partition-sets'}
           />
         ))}
         <Tile
-          name="Worst moment"
+          name="Lowest"
           value={percent(worst(availability.samples, now - minutes * 60_000))}
-          detail={`of the last ${minutes} min`}
+          detail={`in the last ${minutes} min`}
         />
       </dl>
       <Card
-        title="Partition-sets that can be written, by region"
-        tools={<Choice label="How far back" value={minutes} options={RANGES} onChange={setMinutes} />}
-        note="As this page saw it: a region counts while its node is connected and says that it can write."
+        title="Writable partition-sets by region"
+        tools={<Choice label="Time range" value={minutes} options={RANGES} onChange={setMinutes} />}
+        note="As observed by this page. A partition-set counts as writable in a region while the region's node is connected and reports that it accepts writes."
       >
         <AvailabilityChart minutes={minutes} height={340} />
         <RegionKeys regions={fleet.regions} />
         <details>
-          <summary>As numbers</summary>
+          <summary>Show as table</summary>
           <SampleTable samples={availability.samples} regions={fleet.regions} />
         </details>
       </Card>
@@ -90,7 +86,7 @@ export function AvailabilityChart({
         options={() => options(fleet.regions, minutes)}
         data={data}
         height={height}
-        label={`Write availability of the last ${minutes} minutes; now ${share}.`}
+        label={`Write availability over the last ${minutes} minutes; currently ${share}.`}
         onPoint={setPoint}
       />
       <p class="readout" aria-hidden="true">
@@ -136,7 +132,7 @@ function options(regions: readonly string[], minutes: number): Omit<uPlot.Option
     ],
     series: [
       {},
-      { label: 'nobody', fill: nobodyStripe, width: 0, paths, points: { show: false } },
+      { label: 'not writable', fill: nobodyStripe, width: 0, paths, points: { show: false } },
       ...series.toReversed(),
     ],
   };
@@ -147,7 +143,7 @@ function readout(data: ChartData, index: number | null, regions: readonly string
   if (index === null || moment === undefined) return '';
   const upTo = regions.map((_, at) => data[regions.length + 1 - at]?.[index] ?? 0);
   const parts = regions.map((name, at) => `${name} ${percent(upTo[at]! - (at === 0 ? 0 : upTo[at - 1]!))}`);
-  return `${clock(moment * 1000)}  ${parts.join(', ')}, nobody ${percent(1 - (upTo.at(-1) ?? 0))}`;
+  return `${clock(moment * 1000)}  ${parts.join(', ')}, not writable ${percent(1 - (upTo.at(-1) ?? 0))}`;
 }
 
 export function RegionKeys({ regions }: { readonly regions: readonly string[] }): JSX.Element {
@@ -161,7 +157,7 @@ export function RegionKeys({ regions }: { readonly regions: readonly string[] })
       ))}
       <li>
         <i class="swatch nobody" aria-hidden="true" />
-        nobody
+        not writable
       </li>
     </ul>
   );
@@ -178,18 +174,18 @@ function SampleTable({
 }) {
   const changes = samples.filter((sample, at) => at === 0 || !isSame(sample, samples[at - 1]!)).slice(-ROWS);
   return (
-    <Scroll label="Availability as numbers">
+    <Scroll label="Availability table">
       <table>
         <thead>
           <tr>
-            <th scope="col">from</th>
+            <th scope="col">since</th>
             {regions.map((name) => (
               <th scope="col" class="number" key={name}>
                 {name}
               </th>
             ))}
             <th scope="col" class="number">
-              nobody
+              not writable
             </th>
           </tr>
         </thead>

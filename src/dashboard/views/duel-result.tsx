@@ -18,15 +18,15 @@ export function DuelResult({ file }: { readonly file: DuelFile }): JSX.Element {
       <h2 class="result-title">{file.title}</h2>
       <div class="pair">
         <Card
-          title="Lease renewals that failed"
-          note="Percent of those that were due, by number of proposers; the scale is logarithmic."
+          title="Failed lease renewals"
+          note="Share of due renewals that failed, by number of proposers. Logarithmic scale."
         >
           <Chart
             kind={policies.join()}
             options={() => options(policies)}
             data={data}
             height={300}
-            label={`Failed lease renewals of ${policies.join(', ')} by number of proposers; the table has the numbers.`}
+            label={`Failed lease renewals by number of proposers for ${policies.join(', ')}. The table below has the values.`}
           />
           <ul class="legend">
             {policies.map((name, at) => (
@@ -37,7 +37,7 @@ export function DuelResult({ file }: { readonly file: DuelFile }): JSX.Element {
             ))}
           </ul>
         </Card>
-        <Card title="The run">
+        <Card title="Parameters">
           <Facts facts={file.facts} />
         </Card>
       </div>
@@ -105,13 +105,19 @@ function Rows({ rows }: { readonly rows: readonly DuelRow[] }): JSX.Element {
         <thead>
           <tr>
             <th scope="col">policy</th>
-            {['proposers', 'failed', '95 % sure between', 'attempts', 'refusals', 'commit p50', 'p99'].map(
-              (name) => (
-                <th scope="col" class="number" key={name}>
-                  {name}
-                </th>
-              ),
-            )}
+            {[
+              'proposers',
+              'failed',
+              '95 % confidence interval',
+              'attempts per update',
+              'NAKs per update',
+              'commit p50',
+              'commit p99',
+            ].map((name) => (
+              <th scope="col" class="number" key={name}>
+                {name}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -121,7 +127,7 @@ function Rows({ rows }: { readonly rows: readonly DuelRow[] }): JSX.Element {
               <td class="number">{row.proposers}</td>
               <td class="number">{percent(row.failureRate)}</td>
               <td class="number">
-                {percent(row.confidence95[0])} .. {percent(row.confidence95[1])}
+                {percent(row.confidence95[0])} – {percent(row.confidence95[1])}
               </td>
               <td class="number">{row.attemptsPerUpdate.toFixed(2)}</td>
               <td class="number">{row.naksPerUpdate.toFixed(2)}</td>

@@ -36,7 +36,7 @@ export function DurationBars(durations: Durations): JSX.Element {
       options={barOptions}
       data={data}
       height={HEIGHT}
-      label={`Histogram of ${count(recovery.length)} recovery times; half within ${percentile(recovery, 0.5).toFixed(1)} s.`}
+      label={`Histogram of ${count(recovery.length)} recovery times; median ${percentile(recovery, 0.5).toFixed(1)} s.`}
     />
   );
 }
@@ -61,8 +61,8 @@ function barOptions(): Omit<uPlot.Options, 'width' | 'height'> {
     ],
     series: [
       {},
-      { label: 'writes back', fill: accent, stroke: accent, width: 0, paths, points: { show: false } },
-      { label: 'noticed', stroke: second, width: 2, paths: thin, points: { show: false } },
+      { label: 'writes resumed', fill: accent, stroke: accent, width: 0, paths, points: { show: false } },
+      { label: 'detected', stroke: second, width: 2, paths: thin, points: { show: false } },
     ],
   };
 }
@@ -79,7 +79,7 @@ export function DoneChart(durations: Durations): JSX.Element {
       options={doneOptions}
       data={data}
       height={HEIGHT}
-      label={`Share of recoveries that were done by then; 99 % within ${percentile(recovery, 0.99).toFixed(1)} s.`}
+      label={`Cumulative share of recoveries; 99 % within ${percentile(recovery, 0.99).toFixed(1)} s.`}
     />
   );
 }
@@ -97,8 +97,8 @@ export function doneOptions(): Omit<uPlot.Options, 'width' | 'height'> {
     ],
     series: [
       {},
-      { label: 'writes back', stroke: accent, width: 2.5, paths, points: { show: false } },
-      { label: 'noticed', stroke: second, width: 2, dash: [6, 4], paths, points: { show: false } },
+      { label: 'writes resumed', stroke: accent, width: 2.5, paths, points: { show: false } },
+      { label: 'detected', stroke: second, width: 2, dash: [6, 4], paths, points: { show: false } },
     ],
   };
 }

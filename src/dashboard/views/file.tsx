@@ -1,4 +1,4 @@
-/** Results of simulations, from a file: it is read here in the browser and goes nowhere. */
+/** Simulation results from a file, which is read in the browser and not uploaded. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { FileError, readResult, type ResultFile } from '../state/files.ts';
@@ -22,7 +22,7 @@ export function FileView(): JSX.Element {
   return (
     <>
       <h1>Open a file</h1>
-      <Card title="The result of a simulation">
+      <Card title="Simulation result">
         <label
           class="drop"
           onDragOver={(event) => event.preventDefault()}
@@ -37,8 +37,8 @@ export function FileView(): JSX.Element {
             onChange={(event) => void open(event.currentTarget.files?.[0])}
           />
           <span>
-            What <code>baton sim outage --json</code> or <code>baton sim duel --json</code> printed; drop it
-            here. It stays in this browser.
+            Choose or drop a file with the output of <code>baton sim outage --json</code> or{' '}
+            <code>baton sim duel --json</code>. The file is read in this browser and is not uploaded.
           </span>
         </label>
         {trouble !== '' && (

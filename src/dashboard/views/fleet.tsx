@@ -1,4 +1,4 @@
-/** The first thing that people see: how the fleet is, at a glance; what happened last; and, on a local cluster, what to break. */
+/** The start page: the state of the fleet, the latest changes and, on a local cluster, controls that inject faults. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { shareOver } from '../state/availability.ts';
@@ -31,7 +31,7 @@ export function FleetView(): JSX.Element {
           </Card>
           <Card
             title="Write availability"
-            note="The share of partition-sets that can be written, by region; the last two minutes."
+            note="Share of writable partition-sets by region over the last two minutes."
           >
             <AvailabilityChart minutes={2} height={170} />
           </Card>
@@ -63,28 +63,28 @@ function Tiles(): JSX.Element {
     <dl class="tiles">
       <Tile name="Partition-sets" value={count(total)} detail={plural(fleet.regions.length, 'region')} />
       <Tile
-        name="Can be written"
+        name="Writable"
         value={known === 0 ? '–' : percent((known - nobody) / known)}
-        detail={nobody === 0 ? 'all of them' : `${count(nobody)} without a writer`}
+        detail={nobody === 0 ? 'all partition-sets' : `${count(nobody)} not writable`}
         tone={known === 0 ? undefined : nobody > 0 ? 'bad' : 'good'}
       />
       <Tile
-        name="Moving now"
+        name="Moving"
         value={count(moving)}
-        detail={moving > 0 ? 'between regions' : nobody > 0 ? 'leases have to run out first' : 'all settled'}
+        detail={moving > 0 ? 'between regions' : nobody > 0 ? 'failover pending' : 'no move in progress'}
         tone={moving > 0 ? 'warn' : undefined}
       />
       <Tile
-        name="Available"
+        name="Write availability"
         value={percent(share)}
-        detail={isLong ? 'in the last ten minutes' : 'since this page was opened'}
+        detail={isLong ? 'last ten minutes' : 'since page load'}
       />
       <Tile
-        name="Failovers seen"
+        name="Failovers"
         value={count(failover)}
-        detail={failover === 0 ? 'none yet' : `half within ${duration(median)}`}
+        detail={failover === 0 ? 'none observed' : `median ${duration(median)}`}
       />
-      <Tile name="Writes a second" value={count(Math.round(writes))} detail="all regions" />
+      <Tile name="Writes per second" value={count(Math.round(writes))} detail="all regions" />
     </dl>
   );
 }
@@ -110,7 +110,7 @@ function Legend(): JSX.Element {
       ))}
       <li>
         <i class="swatch nobody" aria-hidden="true" />
-        nobody can write <b>{count(nobody)}</b>
+        not writable <b>{count(nobody)}</b>
       </li>
       <li>
         <i class="swatch moving" aria-hidden="true" />
@@ -122,7 +122,7 @@ function Legend(): JSX.Element {
 
 const MOST_FOUND = 30;
 
-/** The way to a partition-set for those who know its name, or cannot see the map. */
+/** Opens a partition-set by name, for users who know it or cannot see the map. */
 function Find(): JSX.Element {
   const { fleet } = useStore().model;
   const [text, setText] = useState('');

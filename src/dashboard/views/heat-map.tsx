@@ -48,7 +48,7 @@ export function HeatMap(): JSX.Element {
           tabIndex={0}
           role="application"
           aria-roledescription="heat map"
-          aria-label={`${count(sets.length)} partition-sets by write region. Arrow keys move, Enter opens.`}
+          aria-label={`${count(sets.length)} partition-sets by write region. Use the arrow keys to move and Enter to open one.`}
           aria-describedby="heat-cell"
           onKeyDown={onKey}
           onFocus={() => setHasFocus(true)}
@@ -149,7 +149,7 @@ function CellText({ set, isSpoken }: { readonly set: FleetSet | undefined; reado
   const text = useSeen(({ fleet }) => (set === undefined ? '' : wordsOf(set, fleet.regions)));
   return (
     <p class="heat-text" id="heat-cell" aria-live={isSpoken ? 'polite' : 'off'}>
-      {text === '' ? 'Point at a cell, or use the arrow keys, to read what it is.' : text}
+      {text === '' ? 'Point at a cell or use the arrow keys to see its details.' : text}
     </p>
   );
 }
@@ -157,14 +157,14 @@ function CellText({ set, isSpoken }: { readonly set: FleetSet | undefined; reado
 export function wordsOf(set: FleetSet, regions: readonly string[]): string {
   const moving = isMoving(set)
     ? set.phase === 'Graceful'
-      ? `, moving to ${set.target ?? 'another region'} as planned`
-      : ', a write region is being elected'
+      ? `, planned move to ${set.target ?? 'another region'} in progress`
+      : ', electing a write region'
     : '';
   return `${set.name} (${set.container}): ${whoWrites(set, regions)}${moving}; GCN ${set.gcn}.`;
 }
 
 function whoWrites({ writable, writer }: FleetSet, regions: readonly string[]): string {
-  if (writable === UNKNOWN) return 'not known yet';
-  if (writable !== NOBODY) return `written in ${regions[writable]}`;
-  return writer === null ? 'nobody can write' : `nobody can write, ${writer} should`;
+  if (writable === UNKNOWN) return 'state unknown';
+  if (writable !== NOBODY) return `writable in ${regions[writable]}`;
+  return writer === null ? 'not writable' : `not writable (write region ${writer})`;
 }

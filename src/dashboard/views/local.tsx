@@ -1,4 +1,4 @@
-/** On a local cluster: what to break, what to mend, and a load that shows what it does to writes. */
+/** On a local cluster: controls that inject and undo faults, and a load that shows their effect on writes. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LocalOrder, LocalProcess } from '../api.ts';
@@ -34,7 +34,7 @@ export function LocalControls(): JSX.Element {
   const isViewer = role !== 'operator';
   return (
     <Card title="Try it: break something" class="local">
-      {isViewer && <p class="note">These need the operator's token.</p>}
+      {isViewer && <p class="note">These controls require the operator token.</p>}
       <fieldset disabled={isViewer || busy}>
         <legend class="unseen">Local cluster</legend>
         <Load send={send} />
@@ -109,8 +109,8 @@ function Controls(props: {
   if (state === 'stopped')
     return (
       <span class="buttons">
-        <Health tone="bad">down</Health>
-        {button('start', 'Bring back', 'primary')}
+        <Health tone="bad">stopped</Health>
+        {button('start', 'Start', 'primary')}
       </span>
     );
   return (
@@ -135,7 +135,7 @@ function Load({ send }: { readonly send: Send }): JSX.Element {
       <div class="load-head">
         <h3>Load</h3>
         <label>
-          <span class="unseen">Writes a second</span>
+          <span class="unseen">Writes per second</span>
           <select
             value={perSecond}
             disabled={load.on}
@@ -154,15 +154,15 @@ function Load({ send }: { readonly send: Send }): JSX.Element {
           aria-pressed={load.on}
           onClick={() => void send({ action: 'load', on: !load.on, perSecond })}
         >
-          {load.on ? 'Stop the load' : 'Start a load'}
+          {load.on ? 'Stop load' : 'Start load'}
         </button>
       </div>
       {(load.on || load.acknowledged > 0) && (
         <p class="note">
-          <b>{count(load.acknowledged)}</b> writes acknowledged, <b>{count(load.failed)}</b> failed
+          <b>{count(load.acknowledged)}</b> writes acknowledged, <b>{count(load.failed)}</b> requests failed
           {load.on && (
             <>
-              ; longest wait in the last ten seconds <b>{duration(load.worstGapMs)}</b>
+              ; longest write gap in the last ten seconds <b>{duration(load.worstGapMs)}</b>
             </>
           )}
           .

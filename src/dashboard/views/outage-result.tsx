@@ -17,45 +17,45 @@ export function OutageResult({ file }: { readonly file: OutageFile }): JSX.Eleme
     <>
       <h2 class="result-title">{file.title}</h2>
       <dl class="tiles">
-        <Tile name="Half within" value={`${recovery.p50} s`} detail="to writes again" />
-        <Tile name="90 % within" value={`${recovery.p90} s`} />
-        <Tile name="99 % within" value={`${recovery.p99} s`} />
-        <Tile name="All within" value={`${recovery.max} s`} />
+        <Tile name="Median" value={`${recovery.p50} s`} detail="until writes resume" />
+        <Tile name="90th percentile" value={`${recovery.p90} s`} />
+        <Tile name="99th percentile" value={`${recovery.p99} s`} />
+        <Tile name="Maximum" value={`${recovery.max} s`} />
       </dl>
       {figures !== undefined && <ServingCard figures={figures} />}
       <div class="pair">
         {figures === undefined ? (
           <Card
-            title="Share that was done by then"
-            note="Through the percentiles of the file. Full line: writes back. Dashed: the region's return noticed."
+            title="Cumulative share"
+            note="From the percentiles in the file. Solid: writes resumed. Dashed: return of the region detected."
           >
             <PercentileChart first={recovery} second={file.detect} />
           </Card>
         ) : (
           <>
             <Card
-              title="How many took how long"
-              note="Bars: writes back. Outlined: the region's return noticed."
+              title="Distribution of recovery times"
+              note="Bars: writes resumed. Outlined: return of the region detected."
             >
               <DurationBars recovery={figures.recovery} detection={figures.detect} />
             </Card>
             <Card
-              title="Share that was done by then"
-              note="Full line: writes back. Dashed: the region's return noticed."
+              title="Cumulative share"
+              note="Solid: writes resumed. Dashed: return of the region detected."
             >
               <DoneChart recovery={figures.recovery} detection={figures.detect} />
             </Card>
           </>
         )}
-        <Card title="What a recovery consists of" note="Mean seconds of each part.">
+        <Card title="Phases of a recovery" note="Mean duration of each phase.">
           <Parts parts={file.parts} />
         </Card>
       </div>
       <div class="pair">
-        <Card title="Seconds">
+        <Card title="Durations">
           <Times file={file} />
         </Card>
-        <Card title="The run">
+        <Card title="Parameters">
           <Facts facts={file.facts} />
         </Card>
       </div>
@@ -88,13 +88,13 @@ function ServingCard({ figures }: { readonly figures: OutageFigures }): JSX.Elem
     };
   };
   return (
-    <Card title="Partition-sets that serve writes, by region">
+    <Card title="Partition-sets that accept writes, by region">
       <Chart
         kind="serving"
         options={options}
         data={data}
         height={280}
-        label="Partition-sets that serve writes, by region, over the simulated time."
+        label="Partition-sets that accept writes, by region, over the simulated time."
       />
       <RegionKeys regions={regions} />
     </Card>
@@ -129,7 +129,7 @@ function PercentileChart({
       }}
       data={data}
       height={280}
-      label={`Half of the recoveries were done within ${first.p50} seconds, all within ${first.max}.`}
+      label={`Recovery times: median ${first.p50} s, maximum ${first.max} s.`}
     />
   );
 }
@@ -168,13 +168,13 @@ function Parts({ parts }: { readonly parts: OutageFile['parts'] }): JSX.Element 
 
 function Times({ file }: { readonly file: OutageFile }): JSX.Element {
   const rows: readonly (readonly [string, Percentiles])[] = [
-    ['writes stopped to writes again', file.recovery],
-    ['power back to first update of the region', file.detect],
-    ['power back to writes in it again', file.failback],
-    ['without writes while they moved back', file.failbackGap],
+    ['writes stopped to writes resumed', file.recovery],
+    ['power restored to first update by the region', file.detect],
+    ['power restored to writes back in the region', file.failback],
+    ['write gap during failback', file.failbackGap],
   ];
   return (
-    <Scroll label="Seconds">
+    <Scroll label="Durations">
       <table>
         <thead>
           <tr>

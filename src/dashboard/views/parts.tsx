@@ -43,7 +43,7 @@ export function Tile(props: {
 /** The region's colour and letter; with its name, or for one that stands beside it. */
 export function RegionBadge({ name }: { readonly name: string | null }): JSX.Element {
   const { regions } = useStore().model.fleet;
-  if (name === null) return <span class="region none">nobody</span>;
+  if (name === null) return <span class="region none">none</span>;
   const at = regions.indexOf(name);
   return (
     <span class="region">

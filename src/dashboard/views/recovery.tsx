@@ -1,4 +1,4 @@
-/** How long writes were away and how soon that was noticed: the paper's Figures 7 and 8, live. */
+/** How long writes were interrupted and how soon that was detected: the paper's Figures 7 and 8, live. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Recovery, RecoveryKind } from '../state/recovery.ts';
@@ -42,39 +42,46 @@ export function RecoveryView(): JSX.Element {
     <>
       <h1>Recovery</h1>
       <div class="bar">
-        <Choice label="Which" value={kind} options={KINDS} onChange={setKind} />
+        <Choice label="Kind" value={kind} options={KINDS} onChange={setKind} />
         <p class="note">
-          From when the write region could not write any more to when one can again, as this page saw it.
-          {open > 0 && <b> {count(open)} not back yet.</b>}
+          The time from when a write region stops accepting writes until a region accepts them again, as
+          observed by this page.
+          {open > 0 && <b> {count(open)} still interrupted.</b>}
         </p>
       </div>
       <dl class="tiles">
-        <Tile name="Seen" value={count(of.length)} detail={name} />
-        <Tile name="Half within" value={seconds(times?.p50)} detail="to writes again" />
-        <Tile name="90 % within" value={seconds(times?.p90)} />
-        <Tile name="99 % within" value={seconds(times?.p99)} />
-        <Tile name="All within" value={seconds(times?.max)} />
-        <Tile name="Noticed, half within" value={seconds(percentiles(detection)?.p50)} detail="GCN raised" />
+        <Tile name="Observed" value={count(of.length)} detail={name} />
+        <Tile name="Median" value={seconds(times?.p50)} detail="until writes resume" />
+        <Tile name="90th percentile" value={seconds(times?.p90)} />
+        <Tile name="99th percentile" value={seconds(times?.p99)} />
+        <Tile name="Maximum" value={seconds(times?.max)} />
+        <Tile
+          name="Median detection"
+          value={seconds(percentiles(detection)?.p50)}
+          detail="until the GCN is raised"
+        />
       </dl>
       {times === undefined ? (
         <Card title="Recovery times">
           <Empty>
-            No {name} since the page was opened.{' '}
-            {kind === 'failover' ? 'On a local cluster, take a region down on the fleet page.' : ''}
+            No {name} since this page was opened.{' '}
+            {kind === 'failover'
+              ? 'On a local cluster, kill a region in the Fleet view to trigger failovers.'
+              : ''}
           </Empty>
         </Card>
       ) : (
         <div class="pair">
-          <Card title="How many took how long" note="Bars: writes back. Outlined: noticed.">
+          <Card title="Distribution of recovery times" note="Bars: writes resumed. Outlined: GCN raised.">
             <DurationBars recovery={recovery} detection={detection} />
           </Card>
-          <Card title="Share that was done by then" note="Full line: writes back. Dashed: noticed.">
+          <Card title="Cumulative share" note="Solid: writes resumed. Dashed: GCN raised.">
             <DoneChart recovery={recovery} detection={detection} />
           </Card>
         </div>
       )}
       {of.length > 0 && (
-        <Card title={`The latest ${name}`}>
+        <Card title={`Latest ${name}`}>
           <RecoveryTable recoveries={of.slice(-ROWS).toReversed()} />
         </Card>
       )}
@@ -88,20 +95,20 @@ function seconds(value: number | undefined): string {
 
 function RecoveryTable({ recoveries }: { readonly recoveries: readonly Recovery[] }): JSX.Element {
   return (
-    <Scroll label="The latest recoveries">
+    <Scroll label="Latest recoveries">
       <table>
         <thead>
           <tr>
-            <th scope="col">at</th>
+            <th scope="col">time</th>
             <th scope="col">partition-set</th>
             <th scope="col">from</th>
             <th scope="col">to</th>
-            <th scope="col">because</th>
+            <th scope="col">cause</th>
             <th scope="col" class="number">
-              noticed after
+              detected after
             </th>
             <th scope="col" class="number">
-              back after
+              resumed after
             </th>
           </tr>
         </thead>

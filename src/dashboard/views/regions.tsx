@@ -19,13 +19,13 @@ export function RegionsView(): JSX.Element {
       </div>
       <Card
         title="Acceptors"
-        note="How each node reaches them; a majority has to answer for anything to change."
+        note="Whether each node reaches them. A majority of the acceptors must answer before any state can change."
       >
         <AcceptorTable nodes={nodes} />
       </Card>
       <Card
-        title="Between the regions"
-        note="Round trips from the node of the row to the nodes of the column's region."
+        title="Latency between regions"
+        note="Round-trip time from the node in the row to the nodes of the region in the column."
       >
         <PeerTable nodes={nodes} regions={model.fleet.regions} />
       </Card>
@@ -51,13 +51,13 @@ function RegionCard({
         <RegionBadge name={region} />
       </h2>
       <dl class="pairs">
-        <dt>takes the writes of</dt>
+        <dt>write region of</dt>
         <dd>
           <b>{count(fleet.counts.writable[at]!)}</b> of {count(fleet.counts.total)}
         </dd>
-        <dt>can be read</dt>
+        <dt>readable</dt>
         <dd>{count(readable)}</dd>
-        <dt>entries behind, at most</dt>
+        <dt>largest lag, in entries</dt>
         <dd>{copies === 0 ? '–' : count(lag)}</dd>
       </dl>
       {nodes.map((node) => (
@@ -91,7 +91,7 @@ function NodeRow({ node, link }: { readonly node: NodeInfo; readonly link: Link 
     <div class="node">
       <p>
         <b>{node.name}</b>
-        {link === 'lost' && <Health tone="bad">not reached</Health>}
+        {link === 'lost' && <Health tone="bad">unreachable</Health>}
         {link === 'connecting' && <Health tone="idle">connecting</Health>}
         {link === 'live' && (
           <Health tone={isReady ? 'good' : 'warn'}>
@@ -121,7 +121,7 @@ function NodeRow({ node, link }: { readonly node: NodeInfo; readonly link: Link 
 function AcceptorTable({ nodes }: { readonly nodes: readonly NodeInfo[] }): JSX.Element {
   const speaking = nodes.filter(({ beat }) => beat !== undefined);
   const names = [...new Set(speaking.flatMap(({ beat }) => beat!.acceptors.map(({ name }) => name)))];
-  if (names.length === 0) return <Empty>No node speaks of acceptors yet.</Empty>;
+  if (names.length === 0) return <Empty>No node has reported its acceptors yet.</Empty>;
   return (
     <Scroll label="Acceptors">
       <table>
@@ -130,7 +130,7 @@ function AcceptorTable({ nodes }: { readonly nodes: readonly NodeInfo[] }): JSX.
             <th scope="col">acceptor</th>
             {speaking.map(({ name }) => (
               <th scope="col" key={name}>
-                seen by {name}
+                from {name}
               </th>
             ))}
           </tr>
@@ -177,7 +177,7 @@ function PeerTable({
   readonly regions: readonly string[];
 }): JSX.Element {
   return (
-    <Scroll label="Between the regions">
+    <Scroll label="Latency between regions">
       <table>
         <thead>
           <tr>

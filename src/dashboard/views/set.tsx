@@ -31,7 +31,7 @@ export function SetView({ name }: { readonly name: string }): JSX.Element {
           {trouble}
         </p>
       )}
-      {loaded === undefined && trouble === '' && <Empty>Asking the nodes …</Empty>}
+      {loaded === undefined && trouble === '' && <Empty>Loading …</Empty>}
       {loaded !== undefined && <Loaded {...loaded} onDone={reload} />}
     </>
   );
@@ -78,7 +78,7 @@ function Loaded({ detail, copies, history, onDone }: Loaded & { readonly onDone:
       <SetActions detail={detail} onDone={onDone} />
       <Card
         title="Regions: assigned, reported, measured"
-        note="Assigned is what the register tells a region to be; reported what it last put there; measured what its node says now. They may disagree for a moment."
+        note="Assigned: the role that the register gives the region. Reported: what the region last wrote to the register. Measured: what its node reports now. They can differ for a moment."
       >
         <RegionTable detail={detail} copies={copies} />
       </Card>
@@ -94,15 +94,15 @@ function Loaded({ detail, copies, history, onDone }: Loaded & { readonly onDone:
             <dd>{configuration.minDurability}</dd>
             <dt>priorities</dt>
             <dd>{configuration.priorities.join(', ')}</dd>
-            <dt>keys</dt>
+            <dt>key range</dt>
             <dd class="keys">
-              {shown(detail.range.from, 'the first')} to {shown(detail.range.to, 'the last')}
+              {shown(detail.range.from, 'first key')} to {shown(detail.range.to, 'last key')}
             </dd>
             <dt>automatic failover</dt>
             <dd>{detail.pausedAutomatic ? 'paused' : 'on'}</dd>
-            <dt>held by an operator in</dt>
+            <dt>pinned by an operator to</dt>
             <dd>{detail.pin ?? 'no region'}</dd>
-            <dt>open wishes</dt>
+            <dt>open intents</dt>
             <dd>
               {intents.open.length === 0
                 ? 'none'
@@ -115,7 +115,7 @@ function Loaded({ detail, copies, history, onDone }: Loaded & { readonly onDone:
   );
 }
 
-/** Effective partition keys are long, and end in noughts. */
+/** Effective partition keys are long and end in zeros. */
 function shown(key: string, otherwise: string): string {
   return key === '' ? otherwise : key.replace(/(?:00){2,}$/, '…');
 }
@@ -123,16 +123,16 @@ function shown(key: string, otherwise: string): string {
 function SetTiles({ detail }: { readonly detail: SetDetail }): JSX.Element {
   const writable = useSeen(({ fleet }) => fleet.find(detail.partitionSet)?.writable ?? UNKNOWN);
   const { regions } = useStore().model.fleet;
-  const moving = detail.target === null ? detail.phase : `${detail.phase}, to ${detail.target}`;
+  const moving = detail.target === null ? 'electing a write region' : `moving to ${detail.target}`;
   return (
     <dl class="tiles">
       <Tile
         name="Write region"
         value={<RegionBadge name={detail.writeRegion} />}
-        detail="as the register has it"
+        detail="according to the register"
       />
       <Tile
-        name="Can be written"
+        name="Writable"
         value={writable === UNKNOWN ? '–' : writable === NOBODY ? 'no' : 'yes'}
         detail={writable >= 0 ? `in ${regions[writable]}` : 'right now'}
         tone={writable === UNKNOWN ? undefined : writable === NOBODY ? 'bad' : 'good'}
@@ -140,7 +140,7 @@ function SetTiles({ detail }: { readonly detail: SetDetail }): JSX.Element {
       <Tile
         name="Phase"
         value={detail.phase}
-        detail={detail.phase === 'Steady' ? 'nothing moves' : moving}
+        detail={detail.phase === 'Steady' ? 'no move in progress' : moving}
         tone={detail.phase === 'Steady' ? undefined : 'warn'}
       />
       <Tile name="GCN" value={count(detail.gcn)} detail={`because ${causeInWords(detail.cause)}`} />
@@ -219,7 +219,7 @@ function RegionTable({
 const STATUSES: Readonly<Record<string, string>> = {
   ReadWrite: 'read and write',
   ReadWriteWithWritesQuiesced: 'writes quiesced',
-  ReadOnlyReplicationAllowed: 'read, follow',
+  ReadOnlyReplicationAllowed: 'read, replicate',
   ReadOnlyReplicationDisallowed: 'read, fenced',
 };
 
@@ -236,7 +236,7 @@ function RegionRow(props: {
         <RegionBadge name={name} />
       </th>
       <td title={told?.status}>{told === undefined ? '–' : (STATUSES[told.status] ?? told.status)}</td>
-      <td>{detail.leaseSet.includes(name) ? 'in' : 'out'}</td>
+      <td>{detail.leaseSet.includes(name) ? 'yes' : 'no'}</td>
       <td>
         {told === undefined ? (
           '–'
@@ -251,7 +251,7 @@ function RegionRow(props: {
       <td class="number">{told?.gclsn == null ? '–' : count(told.gclsn)}</td>
       {local === undefined ? (
         <td colSpan={5} class="absent">
-          not reached
+          unreachable
         </td>
       ) : (
         <>
@@ -271,7 +271,7 @@ function progress(value: { readonly epoch: number; readonly lsn: number } | null
 }
 
 function History({ entries }: { readonly entries: readonly KeptEntry[] }): JSX.Element {
-  if (entries.length === 0) return <Empty>Nothing has happened to it since it was created.</Empty>;
+  if (entries.length === 0) return <Empty>No changes since the partition-set was created.</Empty>;
   return (
     <ol class="history">
       {entries.toReversed().map(({ at, sentence }) => (

@@ -1,4 +1,4 @@
-/** Without a token there is nothing to see. */
+/** Asks for a token. Until a valid one is given, the page shows nothing else. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
@@ -18,7 +18,10 @@ export function SignIn({
     <main class="sign-in">
       <form class="card" onSubmit={submit}>
         <h1>Baton</h1>
-        <p>This cluster asks for a token: the viewer's to look, the operator's to act.</p>
+        <p>
+          This cluster requires a token. The viewer token shows everything; the operator token also allows
+          actions.
+        </p>
         <label>
           Token
           <input
@@ -34,10 +37,11 @@ export function SignIn({
           </p>
         )}
         <button type="submit" class="primary">
-          Open
+          Sign in
         </button>
         <p class="note">
-          <code>baton up</code> prints the address with it. It is kept in this tab only.
+          <code>baton up</code> prints an address that contains the operator token. The token is kept in this
+          tab only.
         </p>
       </form>
     </main>

@@ -1,4 +1,4 @@
-/** What happened, the latest first. */
+/** Failovers and planned moves, the latest first. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type ChangeGroup, headline, reason, toneOf } from '../state/timeline.ts';
@@ -19,12 +19,12 @@ export function TimelineView(): JSX.Element {
       <h1>Timeline</h1>
       <Card
         title="Failovers and planned moves"
-        note="When many partition-sets do the same within a second, they share a line."
+        note="Changes of the same kind within a second of each other are grouped."
       >
         <ChangeList most={most} />
         {all > most && (
           <button type="button" onClick={() => setMost(most + PAGE)}>
-            Show earlier ones
+            Show earlier changes
           </button>
         )}
       </Card>
@@ -45,7 +45,7 @@ export function ChangeList({
   return (
     <>
       <Announcer />
-      {groups.length === 0 && <Empty>Nothing has moved yet.</Empty>}
+      {groups.length === 0 && <Empty>No changes yet.</Empty>}
       <ol class={`changes ${isShort ? 'short' : ''}`}>
         {groups.map((group) => (
           <Change key={group.id} group={group} isShort={isShort} />
@@ -59,7 +59,7 @@ function Change({ group, isShort }: { readonly group: ChangeGroup; readonly isSh
   const tone = toneOf(group);
   const { changes, fromMs, untilMs } = group;
   const many = changes.length > 1;
-  const spread = untilMs - fromMs >= 100 ? `, within ${duration(untilMs - fromMs)}` : '';
+  const spread = untilMs - fromMs >= 100 ? ` · within ${duration(untilMs - fromMs)}` : '';
   return (
     <li class={`tone-${tone}`}>
       <i class="sign" aria-hidden="true">
@@ -113,7 +113,7 @@ function SetLinks({ group: { changes } }: { readonly group: ChangeGroup }): JSX.
 
 const SPOKEN_EVERY_MS = 2000;
 
-/** Says the latest change to screen readers, and not more often than they can follow. */
+/** Announces the latest change to screen readers, at most every two seconds. */
 function Announcer(): JSX.Element {
   const { timeline } = useStore().model;
   const [text, setText] = useState('');

@@ -50,7 +50,7 @@ export function controlIn(env: Readonly<Record<string, string | undefined>>): Co
 function understood<T>(form: z.ZodType<T>, answer: unknown): T {
   const read = form.safeParse(answer);
   if (read.success) return read.data;
-  throw away('it answered what this node does not understand');
+  throw away('its answer is not valid');
 }
 
 type Ask = (method: 'GET' | 'POST', path: string, withinMs: number, body?: object) => Promise<unknown>;

@@ -403,10 +403,10 @@ export class NodeDaemon {
 
   /** Something is wrong with this process or its machine. */
   #health(): Health {
-    if (this.#phase === 'stopping') return { status: 'stopping', reasons: ['The node is being stopped.'] };
+    if (this.#phase === 'stopping') return { status: 'stopping', reasons: ['The node is stopping.'] };
     const node = this.#node;
     if (node === undefined) return WELL;
-    const reasons = node.engine.isWell ? [] : ['The disk does not take writes.'];
+    const reasons = node.engine.isWell ? [] : ['Writing to the disk fails.'];
     return reasons.length === 0 ? WELL : { status: 'failing', reasons };
   }
 
@@ -429,9 +429,9 @@ export class NodeDaemon {
     const missing = this.#follower?.missing ?? [];
     const building = node.partitions.filter(({ core }) => core?.isReadable !== true);
     const reasons = [
-      ...(missing.length > 0 ? [`${missing.length} partition-sets could not be opened yet.`] : []),
-      ...(unseen.length > 0 ? [`${unseen.length} partition-sets have not been heard of yet.`] : []),
-      ...(building.length > 0 ? [`${building.length} copies are not complete yet.`] : []),
+      ...(missing.length > 0 ? [`${missing.length} partition-sets are not open yet.`] : []),
+      ...(unseen.length > 0 ? [`The state of ${unseen.length} partition-sets is not yet known.`] : []),
+      ...(building.length > 0 ? [`${building.length} copies are still being built.`] : []),
     ];
     return reasons.length === 0 ? WELL : { status: 'starting', reasons };
   }

@@ -53,7 +53,7 @@ export function pageRoutes({ directory = DIRECTORY, origins }: PageOptions): rea
         throw new HttpError(
           404,
           'PAGE_NOT_BUILT',
-          'The page has not been built on this machine: `npm run build` does it. The rest of this node answers below /v1.',
+          'The web page is not built; build it with `npm run build`. The API of this node is available under /v1.',
         );
       },
     },
@@ -64,7 +64,7 @@ export function pageRoutes({ directory = DIRECTORY, origins }: PageOptions): rea
       handle: async (request) => {
         const name = request.params['file']!;
         const file = FILE_NAME.test(name) ? await files.find(`assets/${name}`) : undefined;
-        if (file === undefined) throw new HttpError(404, 'NOT_FOUND', 'The page has no such file.');
+        if (file === undefined) throw new HttpError(404, 'NOT_FOUND', 'The web page has no such file.');
         return answerWith(file, request, {
           'cache-control': 'public, max-age=31536000, immutable',
           ...policy,

@@ -166,14 +166,18 @@ class NodeApi {
   get control(): ControlClient {
     const { control } = this.#facade;
     if (control !== undefined) return control;
-    throw new HttpError(404, 'NOT_LOCAL', 'This is no cluster that `baton up` runs on one machine.');
+    throw new HttpError(
+      404,
+      'NOT_LOCAL',
+      'Orders are available only in a local cluster that `baton up` started.',
+    );
   }
 
   async order({ body }: HttpRequest): Promise<HttpAnswer> {
     const { control } = this;
     const order = LOCAL_ORDER.safeParse(body);
     if (!order.success)
-      throw badRequest('That is no order: it has an action, and targets, as those of `baton chaos` have.');
+      throw badRequest('The order is not valid: it needs an action and targets, as in `baton chaos`.');
     return { json: await control.order(order.data) };
   }
 
@@ -188,7 +192,12 @@ class NodeApi {
       return { json: { dryRun: true, changes, state: this.#view(place, state) } };
     }
     const agent = this.#node.agents.agentOf(place.name);
-    if (agent === undefined) throw new HttpError(503, 'NOT_READY', `${place.name} is not running here now.`);
+    if (agent === undefined)
+      throw new HttpError(
+        503,
+        'NOT_READY',
+        `Partition-set ${place.name} is not running on this node at the moment.`,
+      );
     return { json: { state: this.#view(place, await agent.post(posted.intent, posted.by)) } };
   }
 
@@ -275,5 +284,5 @@ function isTrue(value: string | null): boolean {
 }
 
 function unseen(name: string): HttpError {
-  return new HttpError(503, 'NOT_READY', `Nothing is known of ${name} here yet.`);
+  return new HttpError(503, 'NOT_READY', `This node has not read the state of partition-set ${name} yet.`);
 }

@@ -27,13 +27,16 @@ export function admit(request: IncomingMessage, { operator, viewer, hasTls }: Ad
   if (operator !== undefined && isSame(shown, `Bearer ${operator}`)) return 'operator';
   if (viewer !== undefined && isSame(shown, `Bearer ${viewer}`)) return 'viewer';
   if (operator !== undefined)
-    throw new HttpError(401, 'NOT_AUTHORIZED', 'This needs the bearer token of operators or of viewers.');
+    throw new HttpError(401, 'NOT_AUTHORIZED', 'A valid operator or viewer token is required.');
   if (hasTls) {
     if (request.socket instanceof TLSSocket && request.socket.authorized) return 'operator';
-    throw new HttpError(401, 'NOT_AUTHORIZED', 'This needs a certificate of the authority, or a token.');
+    throw new HttpError(
+      401,
+      'NOT_AUTHORIZED',
+      'A client certificate of the cluster authority, or a valid token, is required.',
+    );
   }
-  if (viewer !== undefined)
-    throw new HttpError(401, 'NOT_AUTHORIZED', 'This needs the bearer token of viewers.');
+  if (viewer !== undefined) throw new HttpError(401, 'NOT_AUTHORIZED', 'A valid viewer token is required.');
   refuseForeignHost(request.headers.host);
   return 'operator';
 }
@@ -41,11 +44,7 @@ export function admit(request: IncomingMessage, { operator, viewer, hasTls }: Ad
 /** Throws ROLE_TOO_WEAK. */
 export function demandRole(role: HttpRole, needed: HttpRole): void {
   if (HTTP_ROLES.indexOf(role) >= HTTP_ROLES.indexOf(needed)) return;
-  throw new HttpError(
-    403,
-    'ROLE_TOO_WEAK',
-    'This needs the token of operators; with that of viewers one may only look.',
-  );
+  throw new HttpError(403, 'ROLE_TOO_WEAK', 'The operator token is required; the viewer token is read-only.');
 }
 
 function refuseForeignHost(host: string | undefined): void {
@@ -54,7 +53,7 @@ function refuseForeignHost(host: string | undefined): void {
   throw new HttpError(
     403,
     'HOST_REFUSED',
-    'Ask by an address of this machine, or set a token for operators.',
+    'Without an operator token, the request must name this machine: localhost or an IP address.',
   );
 }
 
