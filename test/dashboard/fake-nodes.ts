@@ -6,11 +6,11 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { ServerEvent } from '../../src/dashboard/api.ts';
 import { FakeFleet } from '../../src/dashboard/testing/fake-fleet.ts';
+import { packageRoot } from '../support/programs.ts';
 
-const PAGE = fileURLToPath(new URL('../../dist/dashboard', import.meta.url));
+const PAGE = join(packageRoot(), 'dist', 'dashboard');
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript',
