@@ -18,24 +18,9 @@ const KINDS = [
 const ROWS = 25;
 
 export function RecoveryView(): JSX.Element {
-  const { recoveries } = useStore().model;
-  const version = useSeen((model) => model.recoveries.count);
   const open = useSeen((model) => model.recoveries.openLosses);
   const [kind, setKind] = useState<RecoveryKind>('failover');
-  const { recovery, detection, of } = useRarely(
-    () => {
-      const all = recoveries.recoveries.filter((one) => one.kind === kind);
-      return {
-        of: all,
-        recovery: sorted(all.map(({ recoveryMs }) => recoveryMs / 1000)),
-        detection: sorted(
-          all.flatMap(({ detectionMs }) => (detectionMs === undefined ? [] : detectionMs / 1000)),
-        ),
-      };
-    },
-    version,
-    kind,
-  );
+  const { recovery, detection, of } = useDurations(kind);
   const times = percentiles(recovery);
   const name = kind === 'failover' ? 'failovers' : 'planned moves';
   return (
@@ -86,6 +71,30 @@ export function RecoveryView(): JSX.Element {
         </Card>
       )}
     </>
+  );
+}
+
+/** Of one kind; in seconds, sorted. */
+function useDurations(kind: RecoveryKind): {
+  readonly of: readonly Recovery[];
+  readonly recovery: readonly number[];
+  readonly detection: readonly number[];
+} {
+  const { recoveries } = useStore().model;
+  const version = useSeen((model) => model.recoveries.count);
+  return useRarely(
+    () => {
+      const of = recoveries.recoveries.filter((one) => one.kind === kind);
+      return {
+        of,
+        recovery: sorted(of.map(({ recoveryMs }) => recoveryMs / 1000)),
+        detection: sorted(
+          of.flatMap(({ detectionMs }) => (detectionMs === undefined ? [] : detectionMs / 1000)),
+        ),
+      };
+    },
+    version,
+    kind,
   );
 }
 
