@@ -20,7 +20,7 @@ function included(isIn: (file: string) => boolean, otherwise: string[]): string[
 
 const isAlone = (file: string) => ALONE.includes(file);
 const hasProcesses = (file: string) => file.endsWith('.process.test.ts');
-/** A bound for tests that hang, not a promise: the machine may be busy. */
+/** Bounds for tests that hang, not promises: the machine may be busy. */
 const PROCESS_TIMES = { testTimeout: 300_000, hookTimeout: 300_000 };
 
 class LongestFirst extends BaseSequencer {
@@ -66,7 +66,7 @@ export default defineConfig({
           // Some wait for sockets and disks while others compute.
           maxWorkers: availableParallelism() + 1,
           isolate: false,
-          testTimeout: 60_000,
+          testTimeout: 180_000,
           sequence: { groupOrder: 0 },
         },
       },

@@ -55,6 +55,7 @@ export const ONLY_LONG: Readonly<Record<string, OnlyLong>> = {
   'test/bench/engine.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
   'test/bench/failover.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
   'test/bench/outage.process.test.ts': { because: SMOKE, instead: 'test/bench/outage.test.ts' },
+  'test/bench/page.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
   'test/bench/peers.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
   'test/bench/sim.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
   'test/bench/stores.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },

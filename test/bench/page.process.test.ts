@@ -22,13 +22,3 @@ test('bench:page --json has a row for writes and one for a failover', async (con
     for (const ms of [p50Ms, p90Ms, maxMs, processorMs]) expect(ms).toBeGreaterThanOrEqual(0);
   }
 });
-
-test('bench:page explains its flags, and refuses those that mean nothing', async () => {
-  const help = await run(process.execPath, [BENCH, '--help']);
-  expect([help.code, help.stdout]).toEqual([0, expect.stringContaining('--partition-sets N')]);
-  const wrong = await run(process.execPath, [BENCH, '--updates', 'many']);
-  expect([wrong.code, wrong.stderr]).toEqual([
-    2,
-    'bench:page: --updates needs a whole number above 0, not "many".\n',
-  ]);
-});

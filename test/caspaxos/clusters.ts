@@ -85,15 +85,6 @@ export function increment(value: number | undefined): number {
   return (value ?? 0) + 1;
 }
 
-/** Looks every few milliseconds until it is so; fails after ten seconds. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 3));
-  }
-}
-
 /** The error that the work ends with. */
 export async function errorOf(work: Promise<unknown>): Promise<{ code?: string; message: string }> {
   try {

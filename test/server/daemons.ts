@@ -16,7 +16,7 @@ import {
 import { epkOf } from 'baton/engine';
 import { type ClusterConfig, type DaemonOptions, freePort, NodeDaemon, parseClusterFile } from 'baton/server';
 import { type Connection, dial } from 'baton/transport';
-import { until as untilSo } from '../support/until.ts';
+import { until } from '../support/until.ts';
 
 export const REGIONS = ['west', 'east', 'north'] as const;
 export type Region = (typeof REGIONS)[number];
@@ -100,11 +100,8 @@ export class Daemons {
     const daemons = await Daemons.of(options);
     for (const region of REGIONS) await daemons.start(region);
     for (const region of REGIONS)
-      await untilSo(
-        `${region} is ready`,
-        async () => (await daemons.get(region, '/readiness')).status === 200,
-      );
-    await untilSo('the west writes', async () => (await daemons.get('west', '/primary')).status === 200);
+      await until(`${region} is ready`, async () => (await daemons.get(region, '/readiness')).status === 200);
+    await until('the west writes', async () => (await daemons.get('west', '/primary')).status === 200);
     return daemons;
   }
 
@@ -160,16 +157,6 @@ export class Daemons {
   async end(): Promise<void> {
     await Promise.all([...this.#daemons.values()].map((daemon) => daemon.close()));
     rmSync(this.directory, { recursive: true, force: true });
-  }
-}
-
-export async function until(is: () => Promise<boolean>, withinMs = 40_000): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!(await is().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error('it did not become so');
-    await new Promise((resolve) => {
-      setTimeout(resolve, 25);
-    });
   }
 }
 
