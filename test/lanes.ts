@@ -109,7 +109,6 @@ export const TOUCHED: Readonly<Record<string, string>> = {
   "the operators' commands": 'src/cli/operate/operate.process.test.ts',
   'the command line and its help': 'test/cli/cli.process.test.ts',
   "the README's commands and programs, in a fresh clone": 'test/readme/readme.process.test.ts',
-  "the README's CASPaxos example": 'test/cli/readme.process.test.ts',
   'clusters in test suites of their own': 'src/server/testing/examples.process.test.ts',
   'the acceptor service': 'test/process/service.process.test.ts',
   'the DNS server': 'src/cli/dns.process.test.ts',
