@@ -17,13 +17,16 @@ const NOTE = join(ROOT, 'build', 'dashboard.hash');
 /** Of what is not among the sources, and decides what comes out. */
 const SETTINGS = ['package-lock.json', 'scripts/dashboard.mjs'];
 
-/** Does nothing where there is no page: the set-up is tested without one. */
-export async function buildDashboard() {
-  if (!existsSync(join(ROOT, ENTRY))) return;
-  const wanted = sourceHash();
+/** Never where there is no page: the set-up is tested without one. */
+export function dashboardIsStale() {
+  if (!existsSync(join(ROOT, ENTRY))) return false;
   const isMade = existsSync(join(MADE, 'index.html'));
-  if (isMade && existsSync(NOTE) && readFileSync(NOTE, 'utf8') === wanted) return;
+  return !isMade || !existsSync(NOTE) || readFileSync(NOTE, 'utf8') !== sourceHash();
+}
+
+export async function buildDashboard() {
   rmSync(NOTE, { force: true });
+  const wanted = sourceHash();
   await make();
   mkdirSync(dirname(NOTE), { recursive: true });
   writeFileSync(NOTE, wanted);
@@ -63,11 +66,17 @@ async function make() {
       oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     });
   } catch (error) {
-    throw new ScriptError(`${error.message}\n\nThe web page was not built (vite, above).`);
+    throw new ScriptError(
+      `${error.message}\n\nBuilding the web page failed; vite's output is above. [BUILD_FAILED]`,
+    );
   } finally {
     if (NODE_ENV === undefined) delete process.env.NODE_ENV;
     else process.env.NODE_ENV = NODE_ENV;
   }
 }
 
-if (isProgram(import.meta.url)) await runScript(buildDashboard);
+if (isProgram(import.meta.url)) {
+  await runScript(async () => {
+    if (dashboardIsStale()) await buildDashboard();
+  });
+}

@@ -11,10 +11,13 @@
  */
 import { linkSync, mkdirSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { ROOT } from './run.mjs';
 
 const POLL_MILLISECONDS = 100;
+
+/** Not from `node:timers/promises`: Node 14 lacks it, and is to be told that it is too old rather than what it lacks. */
+const sleep = promisify(setTimeout);
 
 /** Runs `action` while no other process runs one under the same name. `onWait` is told once who is in the way. */
 export async function withLock(name, action, onWait = () => {}) {

@@ -30,7 +30,7 @@ export function runQuietly(command, args, { seconds = 60, cwd = ROOT, env = clea
       const printed = `${stdout}${stderr}`.trimEnd();
       if (error === null) resolve({ code: 0, output: printed, stdout });
       else if (error.killed)
-        resolve({ code: 1, output: `${printed}\n${command}: took over ${seconds} s`, stdout });
+        resolve({ code: 1, output: `${printed}\n${command}: stopped after ${seconds} s`, stdout });
       else if (typeof error.code === 'number') resolve({ code: error.code, output: printed, stdout });
       else resolve({ code: 1, output: `${printed}\n${error.message}`.trim(), stdout });
     });

@@ -1,18 +1,20 @@
 /**
- * Makes a clone ready to run: the dependencies, then the build, then the web page. Every command that needs them calls this first, so no
- * reader has to know an order of commands; it redoes only what is stale and says nothing when nothing is.
+ * Makes a clone ready to run: installs the dependencies, compiles the sources, builds the web page. Every command that needs these calls
+ * the set-up first, so nobody has to know the order. It redoes only what is stale, and prints nothing when nothing is.
  *
  * It runs before anything is installed: plain JavaScript, nothing but Node.
  *
  *     node scripts/setup.mjs             dependencies and build
  *     node scripts/setup.mjs --install   dependencies only
  */
+import './demand-node.cjs';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildDashboard } from './dashboard.mjs';
+import { buildDashboard, dashboardIsStale } from './dashboard.mjs';
 import { withLock } from './lock.mjs';
 import { isProgram, ROOT, runQuietly, runScript, ScriptError } from './run.mjs';
+import { showStep } from './steps.mjs';
 
 /** Lives inside what it vouches for: `npm ci` removes it with the folder, so an interrupted one is seen as stale. */
 const INSTALLED = join(ROOT, 'node_modules', '.baton-installed');
@@ -23,43 +25,34 @@ const NOTES = join(ROOT, 'build', 'info');
 /** Our own note: the files of the last build. */
 const OUTPUTS = join(NOTES, 'outputs.json');
 
-const OLDEST_NODE = [20, 19];
-
 /** The dependencies are there but the sources do not compile: what is left of the old build may still run. */
 export class BuildError extends ScriptError {}
 
-/** `projects` are the TypeScript projects to build, with all that they refer to; unless named, everything. */
+/** `projects` are the TypeScript projects to build, with everything they refer to; by default, all of them. */
 export async function setUp({ build = true, projects = [] } = {}) {
-  demandNode();
-  const wait = (pid) => say(`Waiting for another set-up (process ${pid}) ...`);
+  const wait = (pid) => say(`Waiting for another set-up in this folder (process ${pid}) ...`);
   await withLock(
     'setup',
     async () => {
       await installDependencies();
       if (!build) return;
       await compile(projects);
-      await buildDashboard();
+      if (dashboardIsStale()) await showStep('Building the web page (vite)', buildDashboard);
     },
     wait,
-  );
-}
-
-function demandNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  const [oldestMajor, oldestMinor] = OLDEST_NODE;
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return;
-  throw new ScriptError(
-    `This needs Node ${OLDEST_NODE.join('.')} or newer; you run ${process.versions.node}.`,
   );
 }
 
 async function installDependencies() {
   const wanted = dependencyHash();
   if (readIfThere(INSTALLED) === wanted) return;
-  say('Installing dependencies ...');
   const quiet = ['--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
-  const { code, output } = await runQuietly('npm', ['ci', ...quiet], { seconds: 600 });
-  if (code !== 0) throw new ScriptError(`${output}\n\nThe dependencies were not installed (npm ci, above).`);
+  const install = () => runQuietly('npm', ['ci', ...quiet], { seconds: 600 });
+  const { code, output } = await showStep('Installing dependencies (npm ci)', install);
+  if (code !== 0)
+    throw new ScriptError(
+      `${output}\n\nInstalling the dependencies failed; npm's output is above. [INSTALL_FAILED]`,
+    );
   writeFileSync(INSTALLED, wanted);
 }
 
@@ -78,14 +71,16 @@ function dependencyHash() {
 
 async function compile(projects) {
   const before = JSON.parse(readIfThere(OUTPUTS) ?? '[]');
-  if (before.length === 0) say('Building ...');
   const complete = before.length > 0 && before.every((file) => existsSync(join(ROOT, file)));
   if (!complete) rmSync(NOTES, { recursive: true, force: true });
   const args = [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-b', ...projects];
-  const { code, output } = await runQuietly(process.execPath, args, { seconds: 600 });
+  const build = () => runQuietly(process.execPath, args, { seconds: 600 });
+  // The compiler itself finds out what is stale: when it is everything, that is known before.
+  const { code, output } = await showStep('Compiling (tsc -b)', build, { isLong: !complete });
   mkdirSync(NOTES, { recursive: true });
   writeFileSync(OUTPUTS, JSON.stringify(outputs()));
-  if (code !== 0) throw new BuildError(`${output}\n\nThe build failed (tsc -b, above).`);
+  if (code !== 0)
+    throw new BuildError(`${output}\n\nCompiling failed; the compiler's output is above. [BUILD_FAILED]`);
 }
 
 /** What the compiler made of the sources; other files may come and go beside them. */

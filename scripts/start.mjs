@@ -1,4 +1,4 @@
-/** `npm start`: everything a fresh clone needs, then a cluster on this machine. Arguments after `--` go to `baton up`. */
+/** `npm start`: sets up the clone, then runs a cluster on this machine. Arguments after `--` go to `baton up`. */
 import { setUp } from './setup.mjs';
 import { runInstead, runScript } from './run.mjs';
 

@@ -29,12 +29,17 @@ setTimeout(() => {
 }, 100);
 `;
 
+const INSTALLING = 'Installing dependencies (npm ci) ...\n';
+const COMPILING = 'Compiling (tsc -b) ...\n';
+
+const manifest = (rest: object) => JSON.stringify({ engines: { node: '>=20.19' }, ...rest });
+
 let folder = '';
 
 beforeEach(() => {
   folder = makeScratch();
   cpSync(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true });
-  write(folder, 'package.json', '{ "dependencies": { "a": "1" } }');
+  write(folder, 'package.json', manifest({ dependencies: { a: '1' } }));
   write(folder, 'package-lock.json', '{}');
   write(folder, 'src/main.ts', '');
   write(folder, 'bin/npm', NPM, 0o755);
@@ -59,7 +64,7 @@ function calls(): string[] {
 describe('the set-up', () => {
   test('of a fresh clone installs and builds, and says so', async () => {
     const { code, output } = await setUp({ npm_config_omit: 'dev', npm_config_registry: 'http://registry' });
-    expect({ code, output }).toEqual({ code: 0, output: 'Installing dependencies ...\nBuilding ...\n' });
+    expect({ code, output }).toEqual({ code: 0, output: `${INSTALLING}${COMPILING}` });
     expect(calls()).toEqual(['npm ci npm_config_registry', 'tsc -b anew']);
   });
 
@@ -72,12 +77,12 @@ describe('the set-up', () => {
       ['lock file', () => write(folder, 'package-lock.json', '{ "packages": {} }'), ['npm ci', 'tsc -b']],
       [
         'dependency',
-        () => write(folder, 'package.json', '{ "dependencies": { "a": "2" } }'),
+        () => write(folder, 'package.json', manifest({ dependencies: { a: '2' } })),
         ['npm ci', 'tsc -b'],
       ],
       [
         'script',
-        () => write(folder, 'package.json', '{ "dependencies": { "a": "2" }, "scripts": {} }'),
+        () => write(folder, 'package.json', manifest({ dependencies: { a: '2' }, scripts: {} })),
         ['tsc -b'],
       ],
       ['no node_modules', () => remove('node_modules'), ['npm ci', 'tsc -b']],
@@ -87,7 +92,7 @@ describe('the set-up', () => {
     for (const [name, change, expected] of steps) {
       change();
       const { code, output } = await setUp();
-      const said = expected.includes('npm ci') ? 'Installing dependencies ...\n' : '';
+      const said = `${expected.includes('npm ci') ? INSTALLING : ''}${expected.includes('tsc -b anew') ? COMPILING : ''}`;
       expect({ name, code, output, calls: calls() }).toEqual({
         name,
         code: 0,
@@ -129,6 +134,32 @@ describe('the set-up', () => {
     await once(victim, 'exit');
     write(folder, 'bin/npm', NPM, 0o755);
     expect((await setUp()).code).toBe(0);
+  });
+});
+
+describe('a Node that is too old', () => {
+  test('is refused in one sentence, before anything is installed', async () => {
+    write(folder, 'package.json', JSON.stringify({ engines: { node: '>=999.1' } }));
+    const { code, output } = await setUp();
+    const found = process.versions.node;
+    expect([code, output]).toEqual([
+      1,
+      `Baton needs Node 999.1 or newer; this is Node ${found}. Install a newer one from https://nodejs.org. [NODE_TOO_OLD]\n`,
+    ]);
+    expect(calls()).toEqual([]);
+  });
+
+  test('can read the file that refuses it, and reads that first', () => {
+    const text = readFileSync(join(ROOT, 'scripts', 'demand-node.cjs'), 'utf8').replaceAll(
+      /\/\*.*?\*\//gs,
+      '',
+    );
+    expect(text).not.toMatch(/\b(?:const|let|class|async|await|import)\b|=>|`|\?\?|\?\.|\*\*|\.\.\.|,\s*\)/);
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    for (const name of ['start', 'test', 'build'])
+      expect(scripts[name]).toMatch(/^node -r \.\/scripts\/demand-node\.cjs /);
   });
 });
 
