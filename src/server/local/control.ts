@@ -15,7 +15,7 @@ import type { ProcessState, Role } from './role-process.ts';
 
 const MOST_BYTES = 16 * 1024;
 const LONGEST_MS = 60_000;
-const NO_ORDER = `That is no order; a load is of at most ${MOST_PER_SECOND} writes in a second.`;
+const NO_ORDER = `The order is not valid; a load has at most ${MOST_PER_SECOND} writes per second.`;
 
 /** What the page shows of a local cluster: `GET /v1/local`. */
 export interface LocalState {
@@ -112,7 +112,7 @@ export async function sendOrder(directory: string, order: AnyOrder): Promise<Obe
   if (!isUp(state))
     throw new LocalClusterError(
       'CLUSTER_NOT_RUNNING',
-      `No cluster runs in ${directory}; \`baton up\` starts one, --data names another directory.`,
+      `No cluster is running in ${directory}; start one with \`baton up\`, or name another directory with --data.`,
     );
   const { status, body } = await post(state.control, order);
   if (status === 200) return body as Obeyed;
@@ -131,7 +131,10 @@ function post(
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void =>
       reject(
-        new LocalClusterError('CONTROL_REFUSED', `The process that runs the cluster: ${error.message}.`),
+        new LocalClusterError(
+          'CONTROL_REFUSED',
+          `The process that runs the cluster does not answer: ${error.message}.`,
+        ),
       );
     const outgoing = request(`${url}/v1/orders`, {
       method: 'POST',

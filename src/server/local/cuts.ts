@@ -26,13 +26,13 @@ export class Cuts {
     if (this.#namespaces === undefined)
       throw new LocalClusterError(
         'CUT_UNAVAILABLE',
-        'Links can be cut only in a cluster that was started with --netns (as root): each region has a network of its own there.',
+        'Links can be cut only in a cluster that was started with `baton up --netns` (as root), where each region has its own network namespace.',
       );
     const without = targets.find(({ role, region }) => role !== 'acceptor' && region === undefined);
     if (without !== undefined)
       throw new LocalClusterError(
         'CUT_UNAVAILABLE',
-        `${without.name} has no network of its own to be cut off from.`,
+        `${without.name} belongs to no region, so it has no network namespace whose links could be cut.`,
       );
   }
 

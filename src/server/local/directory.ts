@@ -52,10 +52,9 @@ export async function prepareDirectory(
     if (free >= minimumFreeBytes) return;
     throw new LocalClusterError(
       'DISK_TOO_SMALL',
-      `The disk of ${directory} has ${mebibytes(free)} MiB left; a cluster needs ${mebibytes(minimumFreeBytes)} MiB.`,
+      `The disk of ${directory} has ${mebibytes(free)} MiB free and a cluster needs ${mebibytes(minimumFreeBytes)} MiB; free some space, or choose another directory with --data.`,
     );
   } catch (error) {
-    if (error instanceof LocalClusterError) throw error;
     throw unusable(directory, error);
   }
 }
@@ -64,12 +63,29 @@ function mebibytes(bytes: number): number {
   return Math.floor(bytes / 1024 / 1024);
 }
 
-export function unusable(directory: string, error: unknown): LocalClusterError {
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOTDIR: 'it, or a part of its path, is a file',
+  EEXIST: 'it is a file',
+  ENOSPC: 'the disk is full',
+};
+
+/** An error of the file system as a refusal of the directory; any other error as it is. */
+export function unusable(directory: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('syscall' in error)) return error;
   const { code = 'unknown' } = error as NodeJS.ErrnoException;
   return new LocalClusterError(
     'DIRECTORY_UNUSABLE',
-    `The directory ${directory} cannot be used (${code}); --data names another.`,
+    `The data directory ${directory} cannot be used: ${REASONS[code] ?? code}; choose another one with --data.`,
   );
+}
+
+/** The same for an error that may have nothing to do with the directory. */
+export function unusableIfWithin(directory: string, error: unknown): unknown {
+  const { path } = error as NodeJS.ErrnoException;
+  return path?.startsWith(directory) === true ? unusable(directory, error) : error;
 }
 
 export async function writeWhole(path: string, text: string): Promise<void> {
@@ -86,7 +102,7 @@ export function writeState(directory: string, state: ClusterState): Promise<void
   return writeWhole(join(directory, STATE_FILE_NAME), `${JSON.stringify(state, null, 2)}\n`);
 }
 
-/** Nothing where no cluster ever was. */
+/** Undefined where there has never been a cluster. */
 export async function readState(directory: string): Promise<ClusterState | undefined> {
   const path = join(directory, STATE_FILE_NAME);
   try {
@@ -95,7 +111,10 @@ export async function readState(directory: string): Promise<ClusterState | undef
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
   }
-  throw new LocalClusterError('DIRECTORY_UNUSABLE', `${path} is not a file of this version of baton.`);
+  throw new LocalClusterError(
+    'DIRECTORY_UNUSABLE',
+    `${path} is damaged, or was written by another version of Baton; choose another directory with --data.`,
+  );
 }
 
 /** Whether the process that runs the cluster is there: the very same, not another one with its number. */

@@ -35,7 +35,7 @@ type PortOf = (offset: number) => number;
 export function groundFrom(base: number, shape: Shape, options: GroundOptions = {}): Ground {
   const highest = base + GATEWAYS_HTTP + Math.max(MOST_ACCEPTORS, MOST_NODES);
   if (!Number.isInteger(base) || base < 1 || highest > 65_535)
-    throw new LocalClusterError('OPTIONS_INVALID', `The port base is from 1 to 65085, not ${base}.`);
+    throw new LocalClusterError('OPTIONS_INVALID', `The port base must be from 1 to 65085, not ${base}.`);
   return layOut(shape, (offset) => base + offset, options);
 }
 

@@ -16,6 +16,7 @@ import {
   type ClusterState,
   MINIMUM_FREE_BYTES,
   prepareDirectory,
+  unusableIfWithin,
   writeState,
   writeWhole,
 } from './directory.ts';
@@ -26,7 +27,7 @@ import { type Load, loadOn } from './load.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
 import type { Namespaces } from './namespaces.ts';
 import { Observer, type Observed } from './observer.ts';
-import type { LocalClusterOptions, LocalEvent, Names } from './options.ts';
+import type { LocalClusterOptions, LocalEvent, Names, WaitOptions } from './options.ts';
 import type { AnyOrder, CutOptions, LoadOrder, Obeyed, Order } from './orders.ts';
 import { demandFreePorts, listenersOf } from './ports.ts';
 import { BATON } from './programs.ts';
@@ -110,7 +111,7 @@ export class LocalCluster {
     } catch (error) {
       this.#stopping ??= this.#end(() => Promise.all(this.#processes.map((one) => one.kill())));
       await this.#stopping;
-      throw error;
+      throw unusableIfWithin(this.directory, error);
     }
   }
 
@@ -165,7 +166,10 @@ export class LocalCluster {
   async obey(order: AnyOrder): Promise<Obeyed> {
     this.#demandGoing();
     if (!this.#isReady)
-      throw new LocalClusterError('CLUSTER_NOT_RUNNING', 'The cluster is not up yet: it is starting.');
+      throw new LocalClusterError(
+        'CLUSTER_NOT_RUNNING',
+        'The cluster is still starting; try again when it is up.',
+      );
     const obeyed = order.action === 'load' ? await this.#setLoad(order) : await this.#harm(order);
     this.#tell({ type: 'order', order, ...obeyed });
     return obeyed;
@@ -243,7 +247,11 @@ export class LocalCluster {
   }
 
   /** Until every partition-set takes writes in one of these regions. */
-  async waitForWriters(regions: readonly string[], timeoutMs: number, signal?: AbortSignal): Promise<void> {
+  async waitForWriters(
+    regions: readonly string[],
+    timeoutMs: number,
+    { signal, onProgress }: WaitOptions = {},
+  ): Promise<void> {
     const wanted = partitionSetsOf(this.config).map(({ name }) => name);
     await until(
       async () => {
@@ -252,6 +260,7 @@ export class LocalCluster {
           const { writeRegion, canWrite = false } = observed.get(name) ?? {};
           return !canWrite || writeRegion === undefined || !regions.includes(writeRegion);
         });
+        onProgress?.(wanted.length - lacking.length, wanted.length);
         return lacking.length === 0
           ? undefined
           : `${lacking.length} of ${wanted.length} partition-sets have no writer in ${regions.join(', ')}`;
@@ -340,9 +349,10 @@ export class LocalCluster {
     this.#demandGoing();
     const started = processes.map(async (one) => {
       if (one.state !== 'stopped') return;
-      this.#tell({ type: 'starting', process: one.name });
+      const who = { process: one.name, role: one.role };
+      this.#tell({ type: 'starting', ...who });
       await one.start();
-      this.#tell({ type: 'ready', process: one.name });
+      this.#tell({ type: 'ready', ...who });
     });
     const results = await Promise.allSettled(started);
     for (const result of results) if (result.status === 'rejected') throw result.reason as Error;
@@ -365,9 +375,10 @@ export class LocalCluster {
   async #stopAll(processes: readonly RoleProcess[], withinMs: number): Promise<void> {
     const stopped = processes.map(async (one) => {
       if (one.state === 'stopped') return;
-      this.#tell({ type: 'stopping', process: one.name });
+      const who = { process: one.name, role: one.role };
+      this.#tell({ type: 'stopping', ...who });
       await one.stop(withinMs);
-      this.#tell({ type: 'stopped', process: one.name });
+      this.#tell({ type: 'stopped', ...who });
     });
     await Promise.all(stopped);
   }
@@ -407,7 +418,7 @@ export class LocalCluster {
     const names = this.#processes.map(({ name }) => name);
     throw new LocalClusterError(
       'NAME_UNKNOWN',
-      `There is no "${target}" in the cluster; regions: ${regions.join(', ')}; processes: ${names.join(', ')}.`,
+      `The cluster has no region or process "${target}"; it has the regions ${regions.join(', ')} and the processes ${names.join(', ')}.`,
     );
   }
 

@@ -30,7 +30,6 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
       if (await isFirst(folder, newest + 1)) return { release: () => empty(own) };
     }
   } catch (error) {
-    if (error instanceof LocalClusterError) throw error;
     throw unusable(directory, error);
   }
 }
@@ -38,7 +37,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
 function held(directory: string, { pid }: ProcessName): LocalClusterError {
   return new LocalClusterError(
     'CLUSTER_RUNNING',
-    `The cluster in ${directory} is run by process ${pid}; stop it, or name another directory with --data.`,
+    `A cluster is already running in ${directory} (process ${pid}); stop it, or start another one with its own --data and --port-base.`,
   );
 }
 

@@ -54,7 +54,7 @@ export class Namespaces {
 
   static async make(names: readonly string[], guard: Guard): Promise<Namespaces> {
     if (process.platform !== 'linux' || process.getuid?.() !== 0)
-      throw unavailable('they need Linux and the rights of root');
+      throw unavailable('--netns needs Linux and root');
     const holders: ChildProcess[] = [];
     try {
       const hub = await makeHolder(guard);
@@ -227,5 +227,8 @@ function run([program, ...args]: readonly string[], input = ''): Promise<string>
 }
 
 function unavailable(why: string): LocalClusterError {
-  return new LocalClusterError('NAMESPACES_UNAVAILABLE', `Network namespaces cannot be made: ${why}.`);
+  return new LocalClusterError(
+    'NAMESPACES_UNAVAILABLE',
+    `This machine cannot create network namespaces: ${why}.`,
+  );
 }

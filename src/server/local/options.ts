@@ -1,6 +1,7 @@
-/** How a local cluster is asked for, and what it tells of itself. */
+/** The options of a local cluster, and the events that it reports. */
 import type { LoadState } from './load-figures.ts';
 import type { AnyOrder } from './orders.ts';
+import type { Role } from './role-process.ts';
 import type { ShapeOptions } from './shape.ts';
 
 export interface LocalClusterOptions extends ShapeOptions {
@@ -20,7 +21,11 @@ export interface LocalClusterOptions extends ShapeOptions {
 }
 
 export type LocalEvent =
-  | { readonly type: 'starting' | 'ready' | 'stopping' | 'stopped'; readonly process: string }
+  | {
+      readonly type: 'starting' | 'ready' | 'stopping' | 'stopped';
+      readonly process: string;
+      readonly role: Role;
+    }
   | { readonly type: 'lost'; readonly process: string; readonly how: string; readonly log: string }
   | {
       readonly type: 'order';
@@ -28,6 +33,11 @@ export type LocalEvent =
       readonly processes: readonly string[];
       readonly load?: LoadState;
     };
+
+export interface WaitOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (done: number, inAll: number) => void;
+}
 
 /** One or several. */
 export type Names = string | readonly string[];

@@ -1,4 +1,4 @@
-/** Whether the ports of a cluster are free: found out for all of them before anything is started. */
+/** Checks that every port of a cluster is free before any process is started. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -13,23 +13,23 @@ interface Use {
   readonly udp?: boolean;
 }
 
-/** In namespaces of their own only what belongs to no region can meet a stranger. */
+/** With network namespaces, only what belongs to no region shares its ports with the rest of this machine. */
 export function listenersOf(config: ClusterConfig, inNamespaces: boolean): Use[] {
-  const dns = config.dns ? [{ who: 'DNS', address: config.dns.listen, udp: true }] : [];
+  const dns = config.dns ? [{ who: 'the DNS server', address: config.dns.listen, udp: true }] : [];
   const gateways = config.gateways
     .filter(({ region }) => !inNamespaces || region === undefined)
     .flatMap(({ name, listen, http }) => [
-      { who: `the gateway ${name}`, address: listen },
-      ...(http ? [{ who: `the status of the gateway ${name}`, address: http }] : []),
+      { who: `gateway ${name}`, address: listen },
+      ...(http ? [{ who: `the status of gateway ${name}`, address: http }] : []),
     ]);
   if (inNamespaces) return [...gateways, ...dns];
   return [
     ...config.acceptors.flatMap(({ name, serve }) =>
-      serve ? [{ who: `the acceptor ${name}`, address: serve.listen }] : [],
+      serve ? [{ who: `acceptor ${name}`, address: serve.listen }] : [],
     ),
     ...nodesOf(config).flatMap(({ name, listen, http }) => [
-      { who: `the node ${name}`, address: listen },
-      ...(http ? [{ who: `the status of the node ${name}`, address: http }] : []),
+      { who: `node ${name}`, address: listen },
+      ...(http ? [{ who: `the HTTP API of node ${name}`, address: http }] : []),
     ]),
     ...gateways,
     ...dns,
@@ -40,10 +40,10 @@ export async function demandFreePorts(uses: readonly Use[]): Promise<void> {
   for (const { who, address, udp = false } of uses) {
     const reason = (await tcpProblem(address)) ?? (udp ? await udpProblem(address) : undefined);
     if (reason === undefined) continue;
-    const why = reason === 'EADDRINUSE' ? 'is taken by another process' : `cannot be used (${reason})`;
+    const why = reason === 'EADDRINUSE' ? 'is in use by another process' : `cannot be used (${reason})`;
     throw new LocalClusterError(
       'PORT_TAKEN',
-      `Port ${address.port} on ${address.host}, for ${who}, ${why}; --port-base moves the ports of all.`,
+      `Port ${address.port} on ${address.host}, needed for ${who}, ${why}; stop that process, or choose other ports for the whole cluster with --port-base.`,
     );
   }
 }

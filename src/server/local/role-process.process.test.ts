@@ -67,7 +67,7 @@ describe('a process', () => {
     program(`console.log('first'); console.error('no such disk'); process.exit(3);`);
     await expect(one.start()).rejects.toMatchObject({
       code: 'PROCESS_ENDED',
-      message: `one ended (code 3) before it was ready: no such disk (log: ${one.log})`,
+      message: `one exited (code 3) before it was ready: no such disk (log: ${one.log})`,
     });
     expect(one.state).toBe('stopped');
     expect(lost).toEqual([]);

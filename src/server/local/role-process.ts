@@ -164,14 +164,14 @@ export class RoleProcess {
         if (text.trim() !== '') last = text;
       }
       if (over !== undefined) {
-        if (life.isCondemned) throw this.#failure('PROCESS_ENDED', 'was ended before it was ready');
-        throw this.#failure('PROCESS_ENDED', `ended (${over}) before it was ready: ${last}`);
+        if (life.isCondemned) throw this.#failure('PROCESS_ENDED', 'was stopped before it was ready');
+        throw this.#failure('PROCESS_ENDED', `exited (${over}) before it was ready: ${last}`);
       }
       if (performance.now() > deadline) {
         await this.kill();
         throw this.#failure(
           'PROCESS_SLOW',
-          `was not ready after ${READY_MS / 1000} s; its last words: ${last}`,
+          `was not ready after ${READY_MS / 1000} s; the last line of its log: ${last}`,
         );
       }
       await sleep(LOOK_MS);

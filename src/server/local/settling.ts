@@ -74,7 +74,7 @@ function demandNoStores({ stores }: Shape): void {
   if (stores.length === 0) return;
   throw new LocalClusterError(
     'OPTIONS_INVALID',
-    `Nothing leaves the network namespaces of a cluster, so it cannot have stores there: ${stores.join(', ')}.`,
+    `A cluster in network namespaces cannot have stores, because it reaches no other server: ${stores.join(', ')}.`,
   );
 }
 

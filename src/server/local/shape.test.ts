@@ -135,7 +135,7 @@ describe('a directory that holds a cluster', () => {
     const differ = (): void =>
       demandSameShape(kept, { regions: 5, acceptors: 5, partitionSets: 4 }, directory);
     expect(differ).toThrow(
-      /regions west,east,north, not west,east,north,south,central; partition-sets 16, not 4\./,
+      /regions west,east,north, not west,east,north,south,central; partition-sets 16, not 4; choose another directory/,
     );
     expect(codeOf(differ)).toBe('OPTIONS_DIFFER');
     expect(codeOf(() => demandSameShape(kept, { regions: ['east', 'west', 'north'] }, directory))).toBe(

@@ -69,7 +69,7 @@ export function regionNames(regions: number | readonly string[]): readonly strin
   if (typeof regions === 'object') return regions;
   demand(
     Number.isInteger(regions) && regions >= 1 && regions <= REGION_NAMES.length,
-    `A local cluster has 1 to ${REGION_NAMES.length} regions, not ${regions}; more need names.`,
+    `The number of regions must be from 1 to ${REGION_NAMES.length}, not ${regions}; to have more, give their names.`,
   );
   return REGION_NAMES.slice(0, regions);
 }
@@ -78,21 +78,24 @@ function demandSane(shape: Shape): void {
   const { regions, nodesPerRegion, acceptors, stores, partitionSets, consistency, minimumDurability } = shape;
   for (const region of regions) {
     const wrong = wrongName(region);
-    demand(wrong === undefined, `The region ${wrong}`);
+    demand(wrong === undefined, `Region ${wrong}`);
   }
-  demand(regions.length > 0, 'A cluster needs a region.');
-  demand(new Set(regions).size === regions.length, `Two regions have one name: ${regions.join(', ')}.`);
+  demand(regions.length > 0, 'A cluster needs at least one region.');
+  demand(new Set(regions).size === regions.length, `Region names must be unique: ${regions.join(', ')}.`);
   demandCount('nodes per region', nodesPerRegion, Math.floor(MOST_NODES / regions.length));
   demandCount('acceptors', acceptors + stores.length, MOST_ACCEPTORS);
   if (stores.length === 0 || acceptors !== 0) demandCount('acceptor services', acceptors, MOST_ACCEPTORS);
   demandCount('partition-sets', partitionSets, MOST_PARTITION_SETS);
-  demandCount('regions of the minimum durability', minimumDurability, regions.length);
-  demand(CONSISTENCY_LEVELS.includes(consistency), `There is no consistency level "${consistency}".`);
+  demandCount('regions for the minimum durability', minimumDurability, regions.length);
+  demand(
+    CONSISTENCY_LEVELS.includes(consistency),
+    `Unknown consistency level "${consistency}"; choose one of ${CONSISTENCY_LEVELS.join(', ')}.`,
+  );
 }
 
 function demandCount(what: string, value: number, most: number): void {
   const isGood = Number.isInteger(value) && value >= 1 && value <= most;
-  demand(isGood, `The number of ${what} is from 1 to ${most}, not ${value}.`);
+  demand(isGood, `The number of ${what} must be from 1 to ${most}, not ${value}.`);
 }
 
 function demand(holds: boolean, otherwise: string): void {
@@ -139,7 +142,7 @@ export function demandSameShape(kept: Shape, options: ShapeOptions, directory: s
   const said = differing.map((name) => `${WORDS[name]} ${text(kept[name])}, not ${text(asked[name])}`);
   throw new LocalClusterError(
     'OPTIONS_DIFFER',
-    `The cluster in ${directory} has ${said.join('; ')}. Use another directory, or remove this one.`,
+    `The cluster in ${directory} has ${said.join('; ')}; choose another directory with --data, or delete this one to start afresh.`,
   );
 }
 

@@ -72,7 +72,7 @@ describe('a cluster with stores', () => {
     const differ = (stores: readonly string[]) => () => demandSameShape(kept, { stores }, directory);
     expect(differ([POSTGRES])).toThrow(/has stores redis:.*, not postgres:/);
     expect(differ([POSTGRES])).not.toThrow(/hunter2/);
-    expect(differ([])).toThrow(/, not none\. Use another directory/);
+    expect(differ([])).toThrow(/, not none; choose another directory/);
     expect(() => demandSameShape(shapeFor({}), { stores: [REDIS] }, directory)).toThrow(
       /stores none, not redis:/,
     );
@@ -81,7 +81,7 @@ describe('a cluster with stores', () => {
   test('takes no orders for them', async () => {
     const config = await settled({ stores: [REDIS] });
     expect(() => refuseStore(config, 's1', 'kill')).toThrow(
-      /s1 is a store, redis:.* it is not ours to kill\.$/,
+      /s1 is a store, redis:.* this command cannot kill it\.$/,
     );
     refuseStore(config, 'a1', 'kill');
   });
@@ -99,8 +99,10 @@ describe('the number of services', () => {
   test('may be none where there are stores', () => {
     expect(shapeFor({ stores: five }).acceptors).toBe(0);
     expect(shapeFor({ stores: [REDIS], acceptors: 0 }).acceptors).toBe(0);
-    expect(() => shapeFor({ acceptors: 0 })).toThrow(/acceptors is from 1 to/);
-    expect(() => shapeFor({ acceptors: 30, stores: [REDIS] })).toThrow(/acceptors is from 1 to 30, not 31/);
+    expect(() => shapeFor({ acceptors: 0 })).toThrow(/acceptors must be from 1 to/);
+    expect(() => shapeFor({ acceptors: 30, stores: [REDIS] })).toThrow(
+      /acceptors must be from 1 to 30, not 31/,
+    );
     expect(() => shapeFor({ acceptors: -1, stores: [REDIS, POSTGRES] })).toThrow(/acceptor services/);
   });
 });
@@ -124,5 +126,7 @@ test.each([
 });
 
 test('one store may not be two acceptors', () => {
-  expect(() => readStores(['redis://a:1@db', 'redis://b:2@DB'])).toThrow(/Two stores are one: redis:\/\/db/);
+  expect(() => readStores(['redis://a:1@db', 'redis://b:2@DB'])).toThrow(
+    /The same store is given twice: redis:\/\/db/,
+  );
 });

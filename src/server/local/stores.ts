@@ -30,7 +30,7 @@ export function readStores(urls: readonly string[]): readonly GivenStore[] {
   const stores = urls.map(readStore);
   const places = stores.map(({ place }) => place);
   const repeated = places.find((place, at) => places.indexOf(place) !== at);
-  if (repeated !== undefined) throw invalid(`Two stores are one: ${repeated}.`);
+  if (repeated !== undefined) throw invalid(`The same store is given twice: ${repeated}.`);
   return stores;
 }
 
@@ -38,7 +38,7 @@ function readStore(text: string): GivenStore {
   try {
     const read = readStoreUrl(text);
     if (read === undefined)
-      throw invalid(`A store has a URL with one of these schemes: ${STORE_SCHEMES.join(', ')}.`);
+      throw invalid(`A store is given as a URL with one of these schemes: ${STORE_SCHEMES.join(', ')}.`);
     const url = withLocalFiles(withPassword(text, undefined), (path) => resolve(path));
     const wrong = wrongUrl(url) ?? (read.password === undefined ? undefined : wrongPassword(read.password));
     if (wrong !== undefined) throw invalid(wrong);
@@ -94,6 +94,6 @@ export function refuseStore(config: ClusterConfig, target: string, action: strin
   if (store === undefined) return;
   throw new LocalClusterError(
     'NAME_UNKNOWN',
-    `${target} is a store, ${store.url}: its server is no process of this cluster, so it is not ours to ${action}.`,
+    `${target} is a store, ${store.url}: its server is not a process of this cluster, so this command cannot ${action} it.`,
   );
 }
