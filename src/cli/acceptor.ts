@@ -35,30 +35,34 @@ const DEFAULT_LISTEN = '127.0.0.1:7400';
 
 export function acceptorCommand(): Command {
   return new Command('acceptor')
-    .description('Run an acceptor: it keeps registers on this disk for proposers elsewhere.')
+    .description('Run an acceptor, which stores CASPaxos registers on the local disk.')
     .option(
       '--config <file>',
-      'a cluster file that says where its data are and where it listens; with --name; read again on SIGHUP',
+      'cluster file that gives its data directory and address; needs --name; reloaded on SIGHUP',
     )
-    .option('--name <name>', 'which of its acceptors this is')
-    .option('--data <dir>', 'without a cluster file: directory for its data; made if it is not there')
+    .option('--name <name>', 'name of this acceptor in the cluster file')
+    .option('--data <dir>', 'without a cluster file: data directory; created if it does not exist')
     .option(
       '--listen <host:port>',
-      `without a cluster file: where to listen; port 0 picks a free one (default: "${DEFAULT_LISTEN}")`,
+      `without a cluster file: address to listen on; port 0 picks a free port (default: "${DEFAULT_LISTEN}")`,
     )
     .option(
       '--token-file <file>',
       'file with the bearer token that proposers must send (or BATON_ACCEPTOR_TOKEN)',
     )
-    .option('--tls-cert <file>', 'PEM certificate; needed, with a token, to listen beyond loopback')
+    .option('--tls-cert <file>', 'PEM certificate; required, with a token, to listen beyond loopback')
     .option('--tls-key <file>', 'PEM private key of the certificate')
-    .option('--max-request-bytes <n>', 'largest request that is read', '4194304')
-    .option('--stop-with-parent', 'stop when standard input ends, as it does when the parent is gone', false)
+    .option('--max-request-bytes <n>', 'largest request that is accepted', '4194304')
+    .option(
+      '--stop-with-parent',
+      'stop when standard input is closed, which happens when the parent process ends',
+      false,
+    )
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent (default: "info")')
     .addHelpText(
       'after',
       `
-Example:
+Examples:
   baton acceptor --data ./acceptor-1 --listen 127.0.0.1:7401
   baton acceptor --config baton.yaml --name a1
 `,
@@ -119,7 +123,7 @@ async function reload(
 
 function placeIn(flags: AcceptorFlags): Place {
   if (flags.name !== undefined) throw new UsageError('--name needs --config.');
-  if (flags.data === undefined) throw new UsageError('Either --data or --config and --name must be given.');
+  if (flags.data === undefined) throw new UsageError('Give either --data, or --config and --name.');
   const maxRequestBytes = positiveInteger(flags.maxRequestBytes, '--max-request-bytes');
   const listen = parseListen(flags.listen ?? DEFAULT_LISTEN);
   const server = { ...listen, token: token(flags), tls: tls(flags), maxRequestBytes };
@@ -131,17 +135,18 @@ async function fromFile(flags: AcceptorFlags): Promise<Place> {
   const { config: path, name, data, listen, tokenFile, tlsCert, tlsKey } = flags;
   if (path === undefined || name === undefined) throw new UsageError('--config needs --name.');
   for (const given of [data, listen, tokenFile, tlsCert, tlsKey])
-    if (given !== undefined) throw new UsageError(`"${given}": with --config, the file says that.`);
+    if (given !== undefined)
+      throw new UsageError(
+        `"${given}" cannot be combined with --config: the cluster file gives that setting.`,
+      );
   const maxRequestBytes = positiveInteger(flags.maxRequestBytes, '--max-request-bytes');
   const { acceptorOf, readClusterFile, resolveSecrets } = await import('../server/config/index.ts');
   const config = await readClusterFile(path);
   const acceptor = acceptorOf(config, name);
-  if (acceptor === undefined) throw new UsageError(`The file ${path} has no acceptor ${name}.`);
+  if (acceptor === undefined) throw new UsageError(`The cluster file ${path} has no acceptor ${name}.`);
   const { serve } = acceptor;
   if (serve === undefined)
-    throw new UsageError(
-      `The acceptor ${name} has no \`data\` in ${path}: it is not started by this command.`,
-    );
+    throw new UsageError(`Acceptor ${name} has no \`data\` in ${path}, so this command cannot run it.`);
   const files = serve.secure ? (await import('../server/daemon/index.ts')).readTls(config, name) : undefined;
   const tokens = resolveSecrets(config, { readFile: (file) => readFileSync(file, 'utf8'), env: process.env });
   return {
@@ -160,14 +165,17 @@ function token({ tokenFile }: AcceptorFlags): string | undefined {
   const text =
     tokenFile === undefined ? process.env['BATON_ACCEPTOR_TOKEN'] : readText(tokenFile, '--token-file');
   const trimmed = text?.trim();
-  if (trimmed === '') throw new UsageError('The acceptor token is empty.');
+  if (trimmed === '')
+    throw new UsageError(
+      'The acceptor token is empty; put a token into the file or into BATON_ACCEPTOR_TOKEN.',
+    );
   return trimmed;
 }
 
 function tls({ tlsCert, tlsKey }: AcceptorFlags): { cert: string; key: string } | undefined {
   if (tlsCert === undefined && tlsKey === undefined) return undefined;
   if (tlsCert === undefined || tlsKey === undefined)
-    throw new UsageError('--tls-cert and --tls-key go together.');
+    throw new UsageError('--tls-cert and --tls-key must be given together.');
   return { cert: readText(tlsCert, '--tls-cert'), key: readText(tlsKey, '--tls-key') };
 }
 
@@ -175,6 +183,6 @@ function readText(path: string, flag: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    throw new UsageError(`The file that ${flag} names cannot be read: ${path}`);
+    throw new UsageError(`The file given with ${flag} cannot be read: ${path}.`);
   }
 }

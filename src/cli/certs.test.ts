@@ -91,8 +91,8 @@ test('renews, and overwrites when forced', async () => {
 
 test('refuses in one line, and makes nothing', async () => {
   const refusals: readonly (readonly [RegExp, ...string[]])[] = [
-    [/--days needs a positive whole number/, 'init', '--out', directory, '--days', 'x'],
-    [/--days needs at most 36500/, 'init', '--out', directory, '--days', '99999'],
+    [/--days must be a positive whole number/, 'init', '--out', directory, '--days', 'x'],
+    [/--days must be at most 36500/, 'init', '--out', directory, '--days', '99999'],
     [/cannot be read: ENOENT\. \[CERTIFICATE_UNREADABLE\]$/, 'issue', 'a', '--out', directory],
     [/cannot be read: ENOENT\. \[CERTIFICATE_UNREADABLE\]$/, 'show', join(directory, 'none')],
     [
@@ -104,7 +104,8 @@ test('refuses in one line, and makes nothing', async () => {
   for (const [message, ...args] of refusals) {
     const error: unknown = await certs(...args).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(UsageError);
-    expect((error as UsageError).message).toMatch(message);
+    const { message: sentence, code } = error as UsageError;
+    expect(`${sentence} [${code}]`).toMatch(message);
   }
   expect(readdirSync(directory)).toEqual([]);
 });

@@ -32,7 +32,7 @@ const SOON_DAYS = 30;
 
 export function certsCommand(): Command {
   return new Command('certs')
-    .description('Make a certificate authority for a cluster, and certificates of it.')
+    .description('Create a certificate authority for a cluster, and issue certificates.')
     .addCommand(initCommand())
     .addCommand(issueCommand())
     .addCommand(showCommand());
@@ -40,11 +40,13 @@ export function certsCommand(): Command {
 
 function initCommand(): Command {
   return new Command('init')
-    .description('Make an authority: ca.pem, which everybody gets, and ca.key, which nobody gets.')
-    .requiredOption('--out <dir>', 'where the files go; made if it is not there')
-    .option('--days <n>', 'how long it is good', String(AUTHORITY_DAYS))
-    .option('--renew', 'a new certificate for the key that is there: what it issued stays good', false)
-    .option('--force', 'overwrite an authority that is there: what it issued is void', false)
+    .description(
+      'Create a certificate authority: ca.pem, to be copied to every machine, and ca.key, to be kept secret.',
+    )
+    .requiredOption('--out <dir>', 'directory for the files; created if it does not exist')
+    .option('--days <n>', 'days until it expires', String(AUTHORITY_DAYS))
+    .option('--renew', 'make a new certificate for the existing key; issued certificates stay valid', false)
+    .option('--force', 'replace an existing authority; certificates that it issued become invalid', false)
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  baton certs init --out ./certs\n')
     .action((flags: InitFlags) => reporting(() => runInit(flags)));
@@ -52,17 +54,17 @@ function initCommand(): Command {
 
 function issueCommand(): Command {
   return new Command('issue')
-    .description('Make a certificate for a node, an acceptor, a client or an operator.')
-    .argument('<name>', 'the name in the cluster file; the other side knows it by that')
-    .requiredOption('--out <dir>', 'where NAME.pem and NAME.key go')
-    .option('--host <host...>', 'host names and IP addresses that others reach it at', [])
-    .option('--ca <dir>', 'where ca.pem and ca.key are, if not in the same place')
+    .description('Issue a certificate for a node, acceptor, gateway, client or operator.')
+    .argument('<name>', 'its name in the cluster file, which its peers check')
+    .requiredOption('--out <dir>', 'directory for NAME.pem and NAME.key')
+    .option('--host <host...>', 'host names and IP addresses under which others reach it', [])
+    .option('--ca <dir>', 'directory with ca.pem and ca.key (default: that of --out)')
     .option(
       '--days <n>',
-      "how long it is good; never longer than the authority's own",
+      'days until it expires; limited by the expiry of the authority',
       String(CERTIFICATE_DAYS),
     )
-    .option('--force', 'overwrite one that is there', false)
+    .option('--force', 'replace an existing certificate', false)
     .option('--json', 'print JSON', false)
     .addHelpText(
       'after',
@@ -73,8 +75,8 @@ function issueCommand(): Command {
 
 function showCommand(): Command {
   return new Command('show')
-    .description('Show what a certificate says: whose it is, for which names, until when.')
-    .argument('<file>', 'PEM file with one certificate or more')
+    .description('Show the subject, names and expiry of a certificate.')
+    .argument('<file>', 'PEM file with one or more certificates')
     .option('--json', 'print JSON', false)
     .addHelpText('after', '\nExample:\n  baton certs show ./certs/west-1.pem\n')
     .action((file: string, flags: { readonly json: boolean }) => reporting(() => runShow(file, flags)));
@@ -144,16 +146,16 @@ function describe({
 
 function daysIn(text: string): number {
   const days = positiveInteger(text, '--days');
-  if (days > MOST_DAYS) throw new UsageError(`--days needs at most ${MOST_DAYS}, not "${text}".`);
+  if (days > MOST_DAYS) throw new UsageError(`--days must be at most ${MOST_DAYS}, not "${text}".`);
   return days;
 }
 
-/** What is wrong with certificates is, at a command line, one line with its code. */
+/** An error about certificates is an error of the command line. */
 async function reporting(run: () => Promise<void>): Promise<void> {
   try {
     await run();
   } catch (error) {
-    if (error instanceof CertificateError) throw new UsageError(`${error.message} [${error.code}]`);
+    if (error instanceof CertificateError) throw new UsageError(error.message, error.code);
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** `baton chaos`: breaks and mends a cluster that `baton up` runs. */
+/** `baton chaos`: injects faults into a cluster that `baton up` runs, and repairs them. */
 import { Argument, Command, Option } from 'commander';
 import {
   ACTIONS,
@@ -14,7 +14,7 @@ import {
 } from '../server/index.ts';
 import { UsageError } from './errors.ts';
 import { positiveInteger } from './flags.ts';
-import { dataDirectory, refuseLocal } from './local.ts';
+import { dataDirectory } from './local.ts';
 import { obeyedText } from './up-text.ts';
 
 interface ChaosFlags {
@@ -27,32 +27,38 @@ interface ChaosFlags {
 
 export function chaosCommand(): Command {
   return new Command('chaos')
-    .description('Break and mend a cluster that `baton up` runs on this machine.')
-    .addArgument(new Argument('<action>', 'what to do').choices([...ACTIONS, 'load']))
+    .description('Inject faults into the cluster that `baton up` runs on this machine, and repair them.')
+    .addArgument(new Argument('<action>', 'the action, see below').choices([...ACTIONS, 'load']))
     .argument(
       '[names...]',
-      'regions (their nodes), nodes, acceptors, gateways or dns; `heal` without a name mends everything; `load` is told on or off',
+      'regions (meaning their nodes), nodes, acceptors, gateways or dns; `heal` without names repairs everything; `load` takes on or off',
     )
-    .option('--data <dir>', 'the data directory of the cluster (default: $BATON_DATA or ./baton-data)')
-    .addOption(new Option('--from <whom>', 'for cut: whom it cannot reach (default: all)').choices(CUT_FROM))
+    .option('--data <dir>', 'data directory of the cluster (default: $BATON_DATA or ./baton-data)')
     .addOption(
-      new Option('--direction <way>', 'for cut: what is lost, seen from NAME (default: both)').choices(
-        DIRECTIONS,
+      new Option('--from <whom>', 'for cut: what the target can no longer reach (default: all)').choices(
+        CUT_FROM,
       ),
     )
-    .option('--per-second <n>', `for load on: writes in a second (default: ${DEFAULT_PER_SECOND})`)
+    .addOption(
+      new Option(
+        '--direction <way>',
+        'for cut: the direction in which packets are lost, seen from the target (default: both)',
+      ).choices(DIRECTIONS),
+    )
+    .option('--per-second <n>', `for load on: writes per second (default: ${DEFAULT_PER_SECOND})`)
     .option('--json', 'print what was done as JSON', false)
     .addHelpText(
       'after',
       `
-  kill     kill -9
-  pause    stop it with SIGSTOP: it keeps its connections and says nothing
-  resume   let it go on
-  stop     ask it to end, with SIGTERM: a region first moves its writes away
-  start    start it again
-  cut      drop all packets of its links; needs \`baton up --netns\`
-  heal     undo all of these
-  load     on or off: writes and reads in every partition-set
+Actions:
+  kill     kill the processes at once (SIGKILL)
+  pause    freeze them (SIGSTOP): connections stay open, nothing answers
+  resume   continue paused processes
+  stop     shut them down in order (SIGTERM): a region first moves its writes away
+  start    start them again
+  cut      drop all packets on their links; needs \`baton up --netns\`
+  heal     undo all of the above
+  load     on or off: a background load of writes and reads in every partition-set
 
 Examples:
   baton chaos kill west
@@ -62,17 +68,15 @@ Examples:
   baton chaos load on --per-second 500
 `,
     )
-    .action((action: Action | 'load', names: readonly string[], flags: ChaosFlags) =>
-      run(action, names, flags).catch(refuseLocal),
-    );
+    .action(run);
 }
 
 async function run(action: Action | 'load', names: readonly string[], flags: ChaosFlags): Promise<void> {
   const { from, direction, perSecond } = flags;
   if (action !== 'cut' && (from !== undefined || direction !== undefined))
-    throw new UsageError('--from and --direction go with `baton chaos cut`.');
+    throw new UsageError('--from and --direction are options of `baton chaos cut` only.');
   if (action !== 'load' && perSecond !== undefined)
-    throw new UsageError('--per-second goes with `baton chaos load on`.');
+    throw new UsageError('--per-second is an option of `baton chaos load on` only.');
   const order = action === 'load' ? loadOrder(names, flags) : faultOrder(action, names, flags);
   const obeyed = await sendOrder(dataDirectory(flags.data), order);
   const text = flags.json ? JSON.stringify({ ...order, ...obeyed }) : obeyedText(order, obeyed);
@@ -81,7 +85,7 @@ async function run(action: Action | 'load', names: readonly string[], flags: Cha
 
 function faultOrder(action: Action, names: readonly string[], { from, direction }: ChaosFlags): AnyOrder {
   if (names.length === 0 && action !== 'heal')
-    throw new UsageError(`\`baton chaos ${action}\` needs the name of a region or of a process.`);
+    throw new UsageError(`\`baton chaos ${action}\` needs the name of a region or process.`);
   return {
     action,
     ...(names.length > 0 && { targets: names }),
@@ -93,11 +97,11 @@ function faultOrder(action: Action, names: readonly string[], { from, direction 
 function loadOrder(words: readonly string[], { perSecond }: ChaosFlags): LoadOrder {
   const [word] = words;
   if (words.length !== 1 || (word !== 'on' && word !== 'off'))
-    throw new UsageError('`baton chaos load` is told either on or off.');
+    throw new UsageError('`baton chaos load` needs either on or off.');
   if (perSecond === undefined) return { action: 'load', on: word === 'on' };
-  if (word === 'off') throw new UsageError('--per-second goes with `baton chaos load on`.');
+  if (word === 'off') throw new UsageError('--per-second is an option of `baton chaos load on` only.');
   const pace = positiveInteger(perSecond, '--per-second');
   if (pace > MOST_PER_SECOND)
-    throw new UsageError(`--per-second is at most ${MOST_PER_SECOND}, not ${pace}.`);
+    throw new UsageError(`--per-second must be at most ${MOST_PER_SECOND}, not ${pace}.`);
   return { action: 'load', on: true, perSecond: pace };
 }

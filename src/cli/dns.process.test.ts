@@ -11,7 +11,7 @@ const RECORD = 'v=baton1; account=demo; serial=7; region=west 127.0.0.1:4101';
 const PROGRAM = `
 const { dnsCommand } = await import(${JSON.stringify(join(ROOT, 'dist/cli/dns.js'))});
 try { await dnsCommand().parseAsync(process.argv.slice(2), { from: 'user' }); }
-catch (error) { console.error(error.message); process.exitCode = 1; }
+catch (error) { console.error(error.message, "[" + error.code + "]"); process.exitCode = 1; }
 `;
 
 let nursery: Nursery;
@@ -139,10 +139,10 @@ describe('baton dns', () => {
     await exited;
     expect(await refused('--zone', 'x', '--listen', '127.0.0.1:0')).toContain('Either --config or --record');
     expect(await refused('--record', RECORD)).toContain('--listen and --zone are needed');
-    expect(await refused('--record', RECORD, '--config', 'x')).toContain('do not go together');
+    expect(await refused('--record', RECORD, '--config', 'x')).toContain('cannot be combined');
     expect(await refused('--record', 'demo')).toContain('"demo" is no record.');
     expect(await refused(...FLAGS, '--zone', 'a b')).toContain('"a b" cannot be the name of a zone');
     expect(await refused('--config', '/no/such/file')).toContain('[CONFIG_UNREADABLE]');
-    expect(await refused(...FLAGS, '--listen', 'here')).toContain('--listen needs the form HOST:PORT');
+    expect(await refused(...FLAGS, '--listen', 'here')).toContain('--listen must have the form HOST:PORT');
   });
 });

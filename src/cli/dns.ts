@@ -11,7 +11,7 @@ import {
   registerDnsMetrics,
 } from '../server/dns/index.ts';
 import { HttpServer, statusRoutes, WELL } from '../server/http/index.ts';
-import { CommandError, UsageError } from './errors.ts';
+import { UsageError } from './errors.ts';
 import { logLevel, parseListen } from './flags.ts';
 import { toldToStop } from './stopping.ts';
 
@@ -30,18 +30,22 @@ export type ReadSettings = (path: string) => Promise<DnsSettings>;
 
 export function dnsCommand(readSettings: ReadSettings = readDnsSettings): Command {
   return new Command('dns')
-    .description('Serve the records by which clients find the regions of an account.')
-    .option('--config <file>', 'the cluster file: its account, zone and address; read again on SIGHUP')
-    .option('--zone <name>', 'the zone below which the accounts are')
-    .option('--listen <host:port>', 'where to listen, over UDP and TCP; port 0 picks a free one')
-    .option('--http <host:port>', 'where to answer /health, /liveness, /readiness and /metrics; on loopback')
+    .description('Run a DNS server, through which clients discover the regions of an account.')
+    .option('--config <file>', 'cluster file that gives account, zone and address; reloaded on SIGHUP')
+    .option('--zone <name>', 'DNS zone of the accounts')
+    .option('--listen <host:port>', 'address to listen on, for UDP and TCP; port 0 picks a free port')
+    .option('--http <host:port>', 'loopback address for /health, /liveness, /readiness and /metrics')
     .option(
       '--record <text>',
-      'without a cluster file: the record of an account, as DNS serves it; may be repeated',
+      'without a cluster file: the record of an account, as DNS serves it; can be repeated',
       (text: string, all: readonly string[]) => [...all, text],
       [],
     )
-    .option('--stop-with-parent', 'stop when standard input ends, as it does when the parent is gone', false)
+    .option(
+      '--stop-with-parent',
+      'stop when standard input is closed, which happens when the parent process ends',
+      false,
+    )
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent', 'info')
     .addHelpText(
       'after',
@@ -103,9 +107,9 @@ async function serveHttp({ http }: DnsFlags, server: DnsServer): Promise<HttpSer
 
 function sourceOf({ config, record }: DnsFlags, readSettings: ReadSettings): () => Promise<DnsSettings> {
   if (config !== undefined && record.length > 0)
-    throw new UsageError('--config and --record do not go together.');
+    throw new UsageError('--config and --record cannot be combined.');
   if (config === undefined && record.length === 0)
-    throw new UsageError('Either --config or --record must say what to serve.');
+    throw new UsageError('Give either --config or --record, which say what to serve.');
   return async () => (config === undefined ? { records: recordsOf(record) } : readSettings(config));
 }
 
@@ -118,7 +122,7 @@ function placeOf(flags: DnsFlags, settings: DnsSettings): Place {
   const listen = flags.listen === undefined ? settings.listen : parseListen(flags.listen);
   const zone = flags.zone ?? settings.zone;
   if (listen === undefined || zone === undefined)
-    throw new UsageError('--listen and --zone are needed, as no cluster file says what they are.');
+    throw new UsageError('--listen and --zone are required, because no cluster file gives them.');
   return { listen, zone };
 }
 
@@ -127,11 +131,8 @@ function warnOfMoves(log: Logger, before: DnsSettings, now: DnsSettings): void {
   if (isMoved || before.zone !== now.zone) log.warn('a new address or zone needs a restart');
 }
 
-/** What the rooms below say is wrong is for the one who started this. */
+/** What the zone or the cluster file has wrong is for whoever started this; everything else has a code of its own. */
 function refuse(error: unknown): never {
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (error instanceof RangeError) throw new UsageError(message);
-  if (code === undefined) throw error;
-  const line = `${message} [${code}]`;
-  throw code.startsWith('CONFIG_') ? new UsageError(line) : new CommandError(line);
+  if (error instanceof RangeError) throw new UsageError(error.message);
+  throw error;
 }

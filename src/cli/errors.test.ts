@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { afterEach, expect, test, vi } from 'vitest';
-import { CommandError, endingInUsage, reportError, UsageError } from './errors.ts';
+import { endingInUsage, reportError, UsageError } from './errors.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -25,8 +25,8 @@ class OfARoomError extends Error {
 }
 
 test.each([
-  [new UsageError('That is no flag.'), 'baton: That is no flag.\n', 2],
-  [new CommandError('It is taken. [PORT_TAKEN]'), 'baton: It is taken. [PORT_TAKEN]\n', 1],
+  [new UsageError('That is no flag.'), 'baton: That is no flag. [USAGE]\n', 2],
+  [new OfARoomError('PORT_TAKEN', 'It is taken.'), 'baton: It is taken. [PORT_TAKEN]\n', 1],
   [new OfARoomError('DISK_FULL', 'There is no room.'), 'baton: There is no room. [DISK_FULL]\n', 1],
   [
     new OfARoomError('CONFIG_INVALID', 'a.yaml:1 x\na.yaml:2 y'),
@@ -35,6 +35,18 @@ test.each([
   ],
 ])('%s is said in a line, and its exit code says whose matter it is', (error, text, code) => {
   expect(reported(error)).toEqual({ text, code });
+});
+
+test.each([
+  ['EACCES', 'baton: Permission denied: /data/x.', 'PERMISSION_DENIED'],
+  ['ENOSPC', 'baton: The disk is full: /data/x cannot be written.', 'DISK_FULL'],
+])('%s of the system is said in a line with the way out', (code, sentence, expected) => {
+  const { text, code: exit } = reported(
+    Object.assign(new Error('x'), { code, syscall: 'open', path: '/data/x' }),
+  );
+  expect(text).toContain(sentence);
+  expect(text).toMatch(new RegExp(`\\. \\[${expected}\\]\\n$`));
+  expect(exit).toBe(1);
 });
 
 test('a defect is thrown with all it has', () => {

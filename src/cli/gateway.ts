@@ -23,12 +23,19 @@ interface GatewayFlags {
 
 export function gatewayCommand(): Command {
   return new Command('gateway')
-    .description('Run a gateway: clients of the HTTP API come in here.')
-    .requiredOption('--config <file>', 'the cluster file; it and its keys are read again on SIGHUP')
-    .requiredOption('--name <name>', 'which of its gateways this is')
-    .option('--stop-within <ms>', 'how long a stop may wait for requests that are under way', '10000')
-    .option('--stop-with-parent', 'stop when standard input ends, as it does when the parent is gone', false)
-    .option('--log-level <level>', 'trace, debug, info, warn, error or silent; else what the file says')
+    .description('Run a gateway, which serves the Azure Cosmos DB HTTP API.')
+    .requiredOption('--config <file>', 'cluster file; reloaded with its keys on SIGHUP')
+    .requiredOption('--name <name>', 'name of this gateway in the cluster file')
+    .option('--stop-within <ms>', 'how long to wait for open requests when it stops', '10000')
+    .option(
+      '--stop-with-parent',
+      'stop when standard input is closed, which happens when the parent process ends',
+      false,
+    )
+    .option(
+      '--log-level <level>',
+      'trace, debug, info, warn, error or silent (default: that of the cluster file)',
+    )
     .addHelpText('after', '\nExample:\n  baton gateway --config baton.yaml --name west-gateway\n')
     .action(runGateway);
 }

@@ -1,14 +1,23 @@
 /** The command line as a whole: each command is loaded when it is asked for, and the help still has them all. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operatorCommands } from './operate/index.ts';
 
 const BATON = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
-const OTHERS = ['up', 'chaos', 'node', 'acceptor', 'acceptors', 'gateway', 'dns', 'certs', 'demo', 'sim'];
+const LOCAL = ['up', 'chaos'];
+const DEPLOYMENT = ['node', 'acceptor', 'gateway', 'dns', 'certs', 'acceptors'];
+const EXPERIMENTS = ['demo', 'sim'];
+
+/** As a global installation leaves it: a link on the PATH. */
+const bin = mkdtempSync(join(tmpdir(), 'baton-bin-'));
+const env = { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH']}` };
+
+beforeAll(() => symlinkSync(BATON, join(bin, 'baton')));
+afterAll(() => rmSync(bin, { recursive: true }));
 
 interface Ran {
   readonly code: number;
@@ -18,7 +27,7 @@ interface Ran {
 
 function baton(...args: string[]): Promise<Ran> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [BATON, ...args], (error, out, err) =>
+    execFile(process.execPath, [join(bin, 'baton'), ...args], { env }, (error, out, err) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
     );
   });
@@ -27,19 +36,31 @@ function baton(...args: string[]): Promise<Ran> {
 describe('the help', () => {
   test('has every command, and the help of each is its own', async () => {
     const { code, out } = await baton('--help');
-    const listed = [...out.matchAll(/^ {2}([a-z][a-z-]*)(?= )/gm)].map(([, name]) => name);
+    expect(out).toContain('\nExamples:\n  baton up ');
+    const commands = out.slice(0, out.indexOf('Examples:'));
+    const listed = [...commands.matchAll(/^ {2}([a-z][a-z-]*)(?= )/gm)].map(([, name]) => name);
     expect([code, listed]).toEqual([
       0,
-      [...OTHERS, ...operatorCommands().map((command) => command.name()), 'help'],
+      [
+        ...LOCAL,
+        ...operatorCommands().map((command) => command.name()),
+        ...DEPLOYMENT,
+        ...EXPERIMENTS,
+        'help',
+      ],
     ]);
     expect((await baton('gateway', '--help')).out).toMatch(/^Usage: baton gateway \[options\]/);
     expect((await baton('help', 'list')).out).toMatch(/^Usage: baton list \[options\]/);
     expect((await baton('sim', '--help')).out).toContain('registers');
   });
 
-  test('is at hand for who mistypes', async () => {
+  test('is named when a command is mistyped', async () => {
     const { code, err } = await baton('gatewy');
-    expect([code, err]).toEqual([2, expect.stringContaining('(Did you mean gateway?)')]);
+    const sentence = "baton: unknown command 'gatewy' (Did you mean gateway?). See `baton --help`. [USAGE]\n";
+    expect([code, err]).toEqual([2, sentence]);
+    expect((await baton('sim', 'fuzz', '--sed', '1')).err).toBe(
+      "baton: unknown option '--sed' (Did you mean --seed?). See `baton sim fuzz --help`. [USAGE]\n",
+    );
     expect((await baton('constructor')).err).toContain("unknown command 'constructor'");
   });
 });

@@ -17,12 +17,19 @@ interface NodeFlags {
 
 export function nodeCommand(): Command {
   return new Command('node')
-    .description('Run a node: it keeps its region’s copies of partition-sets and serves clients.')
-    .requiredOption('--config <file>', 'the cluster file; read again on SIGHUP')
-    .requiredOption('--name <name>', 'which of its nodes this is')
-    .option('--stop-within <ms>', 'how long a stop may take to move the writes away', '10000')
-    .option('--stop-with-parent', 'stop when standard input ends, as it does when the parent is gone', false)
-    .option('--log-level <level>', 'trace, debug, info, warn, error or silent; else what the file says')
+    .description('Run a node, which stores the partition-sets of its region and serves clients.')
+    .requiredOption('--config <file>', 'cluster file; reloaded on SIGHUP')
+    .requiredOption('--name <name>', 'name of this node in the cluster file')
+    .option('--stop-within <ms>', 'how long it may take to move its writes away when it stops', '10000')
+    .option(
+      '--stop-with-parent',
+      'stop when standard input is closed, which happens when the parent process ends',
+      false,
+    )
+    .option(
+      '--log-level <level>',
+      'trace, debug, info, warn, error or silent (default: that of the cluster file)',
+    )
     .addHelpText('after', '\nExample:\n  baton node --config baton.yaml --name west-1\n')
     .action(runNode);
 }

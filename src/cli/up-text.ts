@@ -1,5 +1,5 @@
-/** What `baton up` shows. */
-import { basename, relative } from 'node:path';
+/** What `baton up` prints about its cluster. */
+import { relative } from 'node:path';
 import { readFileSync } from 'node:fs';
 import {
   type AnyOrder,
@@ -11,10 +11,11 @@ import {
   nodesOf,
   type Obeyed,
 } from '../server/index.ts';
+import { programName } from './invocation.ts';
 import { DEFAULT_DIRECTORY, dataDirectory } from './local.ts';
 import { aligned } from './table.ts';
 
-/** The address at which people read about a cluster that runs. */
+/** The output of `baton up --json`. */
 export function describeJson(cluster: LocalCluster): object {
   const { config, directory } = cluster;
   const { account, regions, acceptors, dns, containers } = config;
@@ -73,7 +74,7 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
   const facts = [
     ...acceptorFacts(acceptors),
     ...(dns
-      ? [['dns', `dig @${dns.listen.host} -p ${dns.listen.port} TXT ${account.name}.${dns.zone}`]]
+      ? [['DNS', `dig @${dns.listen.host} -p ${dns.listen.port} TXT ${account.name}.${dns.zone}`]]
       : []),
     ...doorFacts(config),
     ['data, logs', shown(directory)],
@@ -84,16 +85,15 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
     ...(cluster.page === undefined ? [] : [`Open ${cluster.page}`, '']),
     indented(leftAligned([heads, ...rows])),
     indented(leftAligned(facts)),
-    'Try, in another terminal:',
-    ...tryNext(directory, regions[0]!.name).map((line) => `  ${line}`),
-    '',
+    'Try in another terminal:',
+    indented(leftAligned(tryNext(directory, regions[0]!.name))),
     ...programFor(config),
-    'Ctrl-C stops everything; the data stays.',
+    `Ctrl-C stops the cluster; its data stays in ${shown(directory)}.`,
     '',
   ].join('\n');
 }
 
-/** Services have ports in a row, and need one line; stores are all over the place. */
+/** Acceptor processes have consecutive ports and share a line; each store has a line of its own. */
 function acceptorFacts(acceptors: ClusterConfig['acceptors']): string[][] {
   const services = acceptors.filter(({ store }) => store === undefined);
   const [first, last] = [services[0], services.at(-1)];
@@ -104,16 +104,17 @@ function acceptorFacts(acceptors: ClusterConfig['acceptors']): string[][] {
   ];
 }
 
-function tryNext(directory: string, region: string): string[] {
+/** Commands, each with what it does. */
+function tryNext(directory: string, region: string): string[][] {
   const program = programName();
   const isDefault = directory === dataDirectory(undefined);
   const [data, cluster] = isDefault
     ? ['', '']
     : [` --data ${shown(directory)}`, ` --cluster ${shown(directory)}`];
   return [
-    `${program} list${cluster}`,
-    `${program} chaos kill ${region}${data}`,
-    `${program} chaos heal${data}`,
+    [`${program} list${cluster}`, 'show every partition-set and its write region'],
+    [`${program} chaos kill ${region}${data}`, `kill region ${region} and watch the failover here`],
+    [`${program} chaos heal${data}`, 'bring it back'],
   ];
 }
 
@@ -132,13 +133,13 @@ function doorFacts(config: ClusterConfig): string[][] {
   if (config.gateways.length === 0) return [];
   const [first] = filesOf(config.keys);
   return [
-    ['API, global', doorOf(config, undefined)],
-    ...(first ? [['key', shown(first[1])]] : []),
-    ...(config.tls ? [['authority', `NODE_EXTRA_CA_CERTS=${shown(config.tls.ca)}`]] : []),
+    ['global endpoint', doorOf(config, undefined)],
+    ...(first ? [['account key', shown(first[1])]] : []),
+    ...(config.tls ? [['certificates', `NODE_EXTRA_CA_CERTS=${shown(config.tls.ca)}`]] : []),
   ];
 }
 
-/** For the public client of the HTTP API. */
+/** A first program with the public Azure Cosmos DB client. */
 function programFor(config: ClusterConfig): string[] {
   const door = doorOf(config, undefined);
   const [file] = filesOf(config.keys).flatMap(([name, path]) => (name === 'primary' ? [path] : []));
@@ -146,18 +147,12 @@ function programFor(config: ClusterConfig): string[] {
   const key = readFileSync(file, 'utf8').trim();
   const { name } = config.containers[0]!;
   return [
-    'Or from a program (npm install @azure/cosmos):',
+    'Or use it from a program (npm install @azure/cosmos):',
     "  import { CosmosClient } from '@azure/cosmos';",
     `  const account = new CosmosClient({ endpoint: '${door}', key: '${key}' });`,
     `  await account.database('main').container('${name}').items.upsert({ id: 'hello' });`,
     '',
   ];
-}
-
-/** As it was started. */
-function programName(): string {
-  const script = process.argv[1] ?? 'baton';
-  return basename(script) === 'baton' ? 'baton' : `node ${relative(process.cwd(), script)}`;
 }
 
 export function shown(directory: string): string {
@@ -188,7 +183,7 @@ export function orderText(order: AnyOrder): string {
 
 export function obeyedText(order: AnyOrder, { processes, load }: Obeyed): string {
   if (load === undefined) return `${orderText(order)}: ${processes.join(', ') || 'nothing to do'}`;
-  if (load.on) return `${orderText(order)}: ${load.perSecond} writes a second`;
+  if (load.on) return `${orderText(order)}: ${load.perSecond} writes per second`;
   return `${orderText(order)}: ${load.acknowledged} writes acknowledged, ${load.failed} failed`;
 }
 
@@ -201,10 +196,10 @@ export function moveText({ partitionSets, from, to }: Moved): string {
       : seriesOf(first) === seriesOf(last)
         ? `${first} .. ${last} (${sorted.length})`
         : `${sorted.length} partition-sets, from ${first} to ${last}`;
-  return `${what}: ${from ?? 'nobody'} -> ${to}`;
+  return `${what}: ${from ?? 'no region'} -> ${to}`;
 }
 
-/** Names of one container differ in their last part only. */
+/** The names of a container's partition-sets differ in their last part only. */
 function seriesOf(partitionSet: string): string {
   return partitionSet.slice(0, partitionSet.lastIndexOf('-'));
 }

@@ -77,7 +77,7 @@ async function exitOf(child: ChildProcess): Promise<unknown> {
 describe('baton up', () => {
   test('says where everything is, obeys chaos, tells of the failover, and stops in order', async () => {
     const child = await start();
-    await printed(/Ctrl-C stops everything/);
+    await printed(/Ctrl-C stops the cluster/);
     expect(output).toMatch(/west +west-1 +127\.0\.0\.1:\d+ +http:\/\/127\.0\.0\.1:\d+/);
     const [, page, token] = /Baton is up.*\n\nOpen (http:\/\/127\.0\.0\.1:\d+\/)#token=(\S+)\n/.exec(output)!;
     expect(readFileSync(join(directory, 'operator.token'), 'utf8').trim()).toBe(token);
@@ -88,15 +88,15 @@ describe('baton up', () => {
     expect(output).toMatch(/dig @127\.0\.0\.1 -p \d+ TXT demo\.baton\.local/);
     expect(output).toMatch(/chaos kill west --data /);
     const [, endpoint, key] = /new CosmosClient\(\{ endpoint: '(.*?)', key: '(.*?)' \}\)/.exec(output)!;
-    expect(output).toMatch(new RegExp(`API, global +${endpoint}\n`));
+    expect(output).toMatch(new RegExp(`global endpoint +${endpoint}\n`));
     expect(readFileSync(join(directory, 'keys', 'primary'), 'utf8').trim()).toBe(key);
 
     const doors = await baton('chaos', 'kill', 'gateway', 'west-gateway', '--data', directory);
     expect(doors.out).toBe('kill gateway, west-gateway: gateway, west-gateway\n');
 
     const on = await baton('chaos', 'load', 'on', '--per-second', '40', '--data', directory);
-    expect(on).toEqual({ code: 0, out: 'load on: 40 writes a second\n', err: '' });
-    await printed(/load on: 40 writes a second/);
+    expect(on).toEqual({ code: 0, out: 'load on: 40 writes per second\n', err: '' });
+    await printed(/load on: 40 writes per second/);
 
     const killed = await baton('chaos', 'kill', 'west', '--data', directory);
     expect(killed).toEqual({ code: 0, out: 'kill west: west-1\n', err: '' });
@@ -140,15 +140,15 @@ describe('baton up', () => {
     child.kill('SIGKILL');
     await until('none of them runs', () => !members.some(isRunning));
     const again = await start('--no-gateways');
-    await printed(/Ctrl-C stops everything/);
-    expect(output).not.toMatch(/API, global|CosmosClient/);
+    await printed(/Ctrl-C stops the cluster/);
+    expect(output).not.toMatch(/global endpoint|CosmosClient/);
     again.kill('SIGTERM');
     expect(await exitOf(again)).toBe(0);
   });
 
   test('told twice to stop, stops at once', async () => {
     const child = await start('--no-gateways');
-    await printed(/Ctrl-C stops everything/);
+    await printed(/Ctrl-C stops the cluster/);
     expect((await baton('chaos', 'pause', 'west', '--data', directory)).code).toBe(0);
     const members = await family();
     child.kill('SIGINT');
@@ -174,7 +174,7 @@ describe('baton up', () => {
     server.close();
     expect(taken).toMatchObject({
       code: 1,
-      err: `baton: Port ${base + 1} on 127.0.0.1, for the node west-1, is taken by another process; --port-base moves the ports of all. [PORT_TAKEN]\n`,
+      err: `baton: Port ${base + 1} on 127.0.0.1, needed for node west-1, is in use by another process; stop that process, or choose other ports for the whole cluster with --port-base. [PORT_TAKEN]\n`,
     });
     const misused = [
       ['up', '--regions', '0'],

@@ -11,7 +11,8 @@ import {
 } from '../server/index.ts';
 import { UsageError } from './errors.ts';
 import { positiveInteger } from './flags.ts';
-import { dataDirectory, refuseLocal } from './local.ts';
+import { dataDirectory } from './local.ts';
+import { Screen, UpProgress } from './up-progress.ts';
 import { describeJson, describePretty, moveText, obeyedText, orderText, shown } from './up-text.ts';
 
 interface UpFlags {
@@ -37,43 +38,50 @@ const LOOK_MS = 400;
 export function upCommand(): Command {
   return new Command('up')
     .description(
-      'Run a whole cluster on this machine: regions, acceptors, gateways and DNS, each a process of its own.',
+      'Run a cluster on this machine: regions, acceptors, gateways and a DNS server, each in its own process. It runs until this command ends.',
     )
     .option(
       '--regions <n|names>',
-      'how many, or their names in order of priority: west,east,north (default: 3)',
+      'number of regions, or their names in order of priority: west,east,north (default: 3)',
     )
-    .option('--nodes-per-region <n>', 'processes that share the partition-sets of a region (default: 1)')
-    .option('--acceptors <n>', 'acceptor services (default: as many as make 5 with the stores)')
+    .option(
+      '--nodes-per-region <n>',
+      'node processes in each region, which share its partition-sets (default: 1)',
+    )
+    .option('--acceptors <n>', 'acceptor processes (default: 5, minus the number of stores)')
     .option(
       '--store <url>',
-      'a store that is an acceptor too, such as postgres://me@127.0.0.1/baton; may be given several times; a password in it goes into a file of the data directory that only you can read',
+      'also use this store as an acceptor, for example postgres://me@127.0.0.1/baton; can be repeated; a password in the URL is kept in a file that only you can read',
       (url: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), url],
     )
     .option('--partition-sets <n>', 'partition-sets of the container "items" (default: 16)')
     .option(
       '--profile <name>',
-      `how fast it notices: ${Object.keys(PROFILES).toReversed().join(' or ')} (default: fast)`,
+      `timings: ${Object.keys(PROFILES).toReversed().join(' or ')}; fast notices a failure sooner (default: fast)`,
     )
     .option('--consistency <level>', `${CONSISTENCY_LEVELS.join(', ')} (default: Strong)`)
-    .option('--min-durability <n>', 'regions that must have a write before it counts (default: 2)')
+    .option('--min-durability <n>', 'regions that must store a write before it is acknowledged (default: 2)')
     .option(
       '--port-base <n>',
-      `all ports are counted from here (default: ${DEFAULT_PORT_BASE}, or those of the last run)`,
+      `first port; all other ports are offsets from it (default: ${DEFAULT_PORT_BASE}, or that of the last run)`,
     )
-    .option('--data <dir>', 'where everything is kept (default: $BATON_DATA or ./baton-data)')
-    .option('--no-gateways', 'no HTTP API: only what speaks to clients of baton/client')
+    .option('--data <dir>', 'data directory (default: $BATON_DATA or ./baton-data)')
+    .option('--no-gateways', 'start no gateways, so that only clients that use baton/client can connect')
     .option(
       '--netns',
-      'a network namespace for each region and acceptor, so that links can be cut; needs root',
+      'give each region and acceptor its own network namespace, so that links can be cut; needs Linux and root',
       false,
     )
-    .option('--json', 'print one JSON object when it is ready, and nothing else', false)
-    .option('--stop-with-parent', 'stop when standard input ends, as it does when the parent is gone', false)
+    .option('--json', 'print one JSON object when the cluster is up, and nothing else', false)
+    .option(
+      '--stop-with-parent',
+      'stop when standard input is closed, which happens when the parent process ends',
+      false,
+    )
     .addHelpText(
       'after',
       `
-A directory keeps its cluster: the next run finds the data, and refuses options that would make another cluster of it.
+The data directory keeps the cluster: the next run continues with the same data, and refuses options that do not fit it.
 
 Examples:
   baton up
@@ -82,27 +90,30 @@ Examples:
   baton chaos kill west
 `,
     )
-    .action((flags: UpFlags) => run(flags).catch(refuseLocal));
+    .action(run);
 }
 
 async function run(flags: UpFlags): Promise<void> {
-  const say = (line: string): void => void (flags.json || process.stdout.write(`${line}\n`));
+  const screen = new Screen(flags.json ? undefined : process.stdout);
   const begun = performance.now();
   const ending = new AbortController();
-  const teller = new Teller(say);
+  const progress = new UpProgress(screen);
+  const teller = new Teller(screen, progress);
   const cluster = new LocalCluster({ ...optionsOf(flags), onEvent: (event) => teller.tell(event) });
-  const stop = stopOnSignals(cluster, flags, ending, say);
+  const stop = stopOnSignals(cluster, flags, ending, screen);
   try {
-    say(`Starting a cluster in ${shown(cluster.directory)} ...`);
+    screen.say(`Starting a cluster in ${shown(cluster.directory)} ...`);
     await cluster.start();
-    await writable(cluster, ending.signal);
+    await writable(cluster, ending.signal, progress);
+    progress.end();
     if (!ending.signal.aborted) {
       const seconds = (performance.now() - begun) / 1000;
       if (flags.json) process.stdout.write(`${JSON.stringify(describeJson(cluster))}\n`);
-      else say(describePretty(cluster, seconds));
+      else screen.say(describePretty(cluster, seconds));
       await narrate(cluster, ending.signal, teller);
     }
   } catch (error) {
+    progress.end();
     if (!ending.signal.aborted) {
       ending.abort();
       await cluster.stop();
@@ -138,27 +149,27 @@ function regionsIn(text: string): number | readonly string[] {
 
 function profileIn(text: string): keyof typeof PROFILES {
   if (Object.hasOwn(PROFILES, text)) return text as keyof typeof PROFILES;
-  throw new UsageError(`--profile does not know "${text}"; it knows ${Object.keys(PROFILES).join(', ')}.`);
+  throw new UsageError(`--profile must be one of ${Object.keys(PROFILES).join(', ')}, not "${text}".`);
 }
 
 function levelIn(text: string): Consistency {
   const level = CONSISTENCY_LEVELS.find((name) => name.toLowerCase() === text.toLowerCase());
   if (level !== undefined) return level;
-  throw new UsageError(`--consistency does not know "${text}"; it knows ${CONSISTENCY_LEVELS.join(', ')}.`);
+  throw new UsageError(`--consistency must be one of ${CONSISTENCY_LEVELS.join(', ')}, not "${text}".`);
 }
 
-/** The first signal stops everything in order, the second at once. */
+/** The first signal stops the processes in order; the second kills them. */
 function stopOnSignals(
   cluster: LocalCluster,
   { stopWithParent }: UpFlags,
   ending: AbortController,
-  say: (line: string) => void,
+  screen: Screen,
 ): { settled(): Promise<void> } {
   let stopping: Promise<void> | undefined;
   const onSignal = (): void => {
     if (stopping === undefined) {
       ending.abort();
-      say('\nStopping in order (again: at once) ...');
+      screen.say('\nStopping the cluster; press Ctrl-C again to kill it ...');
       stopping = cluster.stop();
     } else void cluster.killAll();
   };
@@ -174,33 +185,40 @@ function stopOnSignals(
   };
 }
 
-async function writable(cluster: LocalCluster, signal: AbortSignal): Promise<void> {
+async function writable(cluster: LocalCluster, signal: AbortSignal, progress: UpProgress): Promise<void> {
   const regions = cluster.config.regions.map(({ name }) => name);
-  await cluster.waitForWriters(regions, WRITABLE_MS, signal);
+  const onProgress = (done: number, inAll: number): void => progress.reach('partition-sets', done, inAll);
+  await cluster.waitForWriters(regions, WRITABLE_MS, { signal, onProgress });
 }
 
-/** Says what happens to processes as it happens, and how long writes took to come back after something was broken. */
+/** Prints what happens to processes and where writes move, with the seconds since the last fault. */
 class Teller {
-  readonly #say: (line: string) => void;
+  readonly #screen: Screen;
+  readonly #progress: UpProgress;
   #isUp = false;
   #last: { readonly what: string; readonly at: number } | undefined;
 
-  constructor(say: (line: string) => void) {
-    this.#say = say;
+  constructor(screen: Screen, progress: UpProgress) {
+    this.#screen = screen;
+    this.#progress = progress;
   }
 
   tell(event: LocalEvent): void {
     switch (event.type) {
+      case 'starting':
+      case 'ready':
+        if (!this.#isUp) this.#progress.tell(event);
+        break;
       case 'stopped':
-        this.#say(`  stopped ${event.process}`);
+        this.#screen.say(`  stopped ${event.process}`);
         break;
       case 'lost':
-        this.#line(`${event.process} ended by itself (${event.how}); its log: ${event.log}`);
-        this.#last = { what: `${event.process} ended`, at: performance.now() };
+        this.#line(`${event.process} exited unexpectedly (${event.how}); log: ${shown(event.log)}`);
+        this.#last = { what: `${event.process} exited`, at: performance.now() };
         break;
       case 'order':
         this.#line(obeyedText(event.order, event));
-        // Nothing moves because somebody writes.
+        // A load moves no partition-set.
         if (event.order.action === 'load') break;
         this.#last = { what: orderText(event.order), at: performance.now() };
         break;
@@ -219,7 +237,7 @@ class Teller {
   }
 
   #line(text: string): void {
-    this.#say(`${new Date().toTimeString().slice(0, 8)}  ${text}`);
+    this.#screen.say(`${new Date().toTimeString().slice(0, 8)}  ${text}`);
   }
 }
 
@@ -227,7 +245,7 @@ async function narrate(cluster: LocalCluster, signal: AbortSignal, teller: Telle
   let before: ReadonlyMap<string, Observed> = new Map();
   while (!signal.aborted) {
     const seen = await cluster.observe();
-    // What nobody can be asked about now is what it was.
+    // What no node can tell now keeps its last known state.
     const after = new Map([...before, ...newest(before, seen)]);
     if (!signal.aborted) teller.moved(before, after);
     before = after;
@@ -235,7 +253,7 @@ async function narrate(cluster: LocalCluster, signal: AbortSignal, teller: Telle
   }
 }
 
-/** While nobody writes, it is still the last writer's. */
+/** While there is no write region, the last one stays listed. */
 function newest(
   before: ReadonlyMap<string, Observed>,
   seen: ReadonlyMap<string, Observed>,

@@ -15,7 +15,7 @@ describe('baton', () => {
   test.each(['acceptor', 'demo'])('%s --help shows an example', async (command) => {
     const { code, stdout } = await runCli(command, '--help');
     expect(code).toBe(0);
-    expect(stdout).toMatch(/Example:\n {2}baton /);
+    expect(stdout).toMatch(/Examples?:\n {2}.*\b(?:acceptor|demo) /);
   });
 
   test('an unknown command is one line and a way out', async () => {
@@ -34,21 +34,30 @@ describe('baton', () => {
   ])('%s %s ends as a wrong command line does', async (...args) => {
     const { code, stderr } = await runCli(...args);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^error: /);
+    expect(stderr).toMatch(/^baton: .* See `.* --help`\. \[USAGE\]\n$/);
   });
 
   test.each([
-    [['acceptor', '--data', 'x', '--listen', 'nowhere'], '--listen needs the form HOST:PORT, not "nowhere".'],
-    [['acceptor', '--data', 'x', '--listen', 'h:99999'], '--listen needs the form HOST:PORT'],
+    [
+      ['acceptor', '--data', 'x', '--listen', 'nowhere'],
+      '--listen must have the form HOST:PORT, not "nowhere".',
+    ],
+    [['acceptor', '--data', 'x', '--listen', 'h:99999'], '--listen must have the form HOST:PORT'],
     [
       ['acceptor', '--data', 'x', '--max-request-bytes', '-1'],
-      '--max-request-bytes needs a positive whole number',
+      '--max-request-bytes must be a positive whole number',
     ],
     [['acceptor', '--data', 'x', '--token-file', '/nonexistent'], '--token-file'],
-    [['acceptor', '--data', 'x', '--tls-cert', '/nonexistent'], '--tls-cert and --tls-key go together.'],
+    [
+      ['acceptor', '--data', 'x', '--tls-cert', '/nonexistent'],
+      '--tls-cert and --tls-key must be given together.',
+    ],
     [['acceptor', '--data', 'x', '--listen', '0.0.0.0:0'], '[LISTEN_REFUSED]'],
-    [['acceptor', '--data', 'x', '--log-level', 'loud'], '--log-level does not know "loud".'],
-    [['demo', '--seconds', 'soon'], '--seconds needs a positive whole number, not "soon".'],
+    [
+      ['acceptor', '--data', 'x', '--log-level', 'loud'],
+      '--log-level must be one of trace, debug, info, warn, error or silent, not "loud".',
+    ],
+    [['demo', '--seconds', 'soon'], '--seconds must be a positive whole number, not "soon".'],
   ] as const)('%j is refused in one line, before anything is made', async (args, message) => {
     const directory = mkdtempSync(join(tmpdir(), 'baton-cli-'));
     const inDirectory = args.map((argument) => (argument === 'x' ? join(directory, 'data') : argument));

@@ -50,11 +50,11 @@ test('a seed that is replayed tells all about itself, and is the same run', asyn
 
 describe('bad flags', () => {
   test.each([
-    [['--seeds', '0'], '--seeds needs a positive whole number, not "0".'],
+    [['--seeds', '0'], '--seeds must be a positive whole number, not "0".'],
     [['--minutes', 'soon'], '--minutes needs a positive number, not "soon".'],
     [['--consistency', 'Linear'], '--consistency needs one of Strong, BoundedStaleness, '],
-    [['--fresh', '--first', '3'], '--fresh draws the first seed: --first does not go with it.'],
-    [['--seed', '1', '--minutes', '5'], '--seed replays one seed: --minutes does not go with it.'],
+    [['--fresh', '--first', '3'], '--fresh draws the first seed, so it cannot be combined with --first.'],
+    [['--seed', '1', '--minutes', '5'], '--seed replays one seed, so it cannot be combined with --minutes.'],
     [['--schedule', 'a.json'], '--schedule needs --seed, the seed to replay with it.'],
   ] as const)('%j get one clear line', async (args, message) => {
     const { code, stdout, stderr } = await fuzz(...args);

@@ -151,7 +151,7 @@ describe('baton sim outage', () => {
     [['--regions', 'East Asia,Atlantis'], 'the Azure matrix has no region "Atlantis"'],
     [['--regions', 'East Asia'], '--regions needs at least two'],
     [['--kind', 'flood'], 'There is no kind of outage "flood"; there are region, node'],
-    [['--partition-sets', '0'], '--partition-sets needs a positive whole number, not "0".'],
+    [['--partition-sets', '0'], '--partition-sets must be a positive whole number, not "0".'],
     [['--profile', 'slow'], 'There is no profile "slow"; there are paper, fast.'],
     [['--hints', 'maybe'], '--hints is on or off, not "maybe".'],
     [['--charts', '/dev/null/charts'], 'The charts cannot be written to /dev/null/charts.'],

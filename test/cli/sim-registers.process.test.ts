@@ -170,14 +170,17 @@ describe('a schedule', () => {
 
 describe('bad flags', () => {
   test.each([
-    [['--seeds', '0'], '--seeds needs a positive whole number, not "0".'],
-    [['--first', 'one'], '--first needs a positive whole number, not "one".'],
-    [['--workers', '-1'], '--workers needs a positive whole number, not "-1".'],
-    [['--seed', '1.5'], '--seed needs a positive whole number, not "1.5".'],
+    [['--seeds', '0'], '--seeds must be a positive whole number, not "0".'],
+    [['--first', 'one'], '--first must be a positive whole number, not "one".'],
+    [['--workers', '-1'], '--workers must be a positive whole number, not "-1".'],
+    [['--seed', '1.5'], '--seed must be a positive whole number, not "1.5".'],
     [['--seed', '4294967296'], 'There is no seed above 4294967295.'],
     [['--first', '4294967295', '--seeds', '2'], 'There is no seed above 4294967295.'],
-    [['--seed', '1', '--seeds', '5'], '--seed replays one seed: --seeds does not go with it.'],
-    [['--seed', '1', '--stop-at-first'], '--seed replays one seed: --stop-at-first does not go with it.'],
+    [['--seed', '1', '--seeds', '5'], '--seed replays one seed, so it cannot be combined with --seeds.'],
+    [
+      ['--seed', '1', '--stop-at-first'],
+      '--seed replays one seed, so it cannot be combined with --stop-at-first.',
+    ],
     [['--schedule', 'a.json'], '--schedule needs --seed, the seed to replay with it.'],
     [['--seed', '1', '--schedule', '/nowhere/a.json'], 'cannot be read: /nowhere/a.json'],
   ] as const)('%j get one clear line', async (args, message) => {

@@ -166,7 +166,7 @@ describe('baton sim duel', () => {
 
   test.each([
     [['--policy', 'lucky'], 'There is no policy "lucky"; there are initial, adaptive, baton.'],
-    [['--proposers', '0'], '--proposers needs a positive whole number, not "0".'],
+    [['--proposers', '0'], '--proposers must be a positive whole number, not "0".'],
     [['--acceptors', '6'], '--acceptors needs an odd number, not 6.'],
     [['--latency', 'wormhole'], 'There is no latency model "wormhole"'],
     [

@@ -113,7 +113,7 @@ function isUnchecked({ options }: Place): boolean {
 function wholeNumber(text: string, flag: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1)
-    throw usage(`${flag} needs a whole number of at least 1, not "${text}".`);
+    throw usage(`${flag} must be a whole number of at least 1, not "${text}".`);
   return value;
 }
 
@@ -128,6 +128,6 @@ function readText(path: string, flag: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    throw usage(`The file that ${flag} names cannot be read: ${path}`);
+    throw usage(`The file given with ${flag} cannot be read: ${path}.`);
   }
 }

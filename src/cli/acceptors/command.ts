@@ -10,26 +10,29 @@ import { reportOf } from './report.ts';
 
 export function acceptorsCommand(stage: Stage = processStage()): Command {
   return new Command('acceptors')
-    .description('Choose the stores that acceptors live on: put them to the test, count what they cost.')
+    .description('Test the stores that acceptors run on, and estimate their cost.')
     .addCommand(checkCommand(stage))
     .addCommand(costCommand(stage));
 }
 
 function checkCommand(stage: Stage): Command {
   return new Command('check')
-    .description('Put acceptors to the test: races, latency, what is stored, the permissions needed.')
-    .argument('<url...>', 'as in the cluster file; a store may be in use')
-    .option('--timeout-ms <ms>', 'how long one call may take', '5000')
+    .description('Test acceptors: races, latency, what is stored, which permissions are needed.')
+    .argument('<url...>', 'URLs as in the cluster file; the stores may be in use')
+    .option('--timeout-ms <ms>', 'time limit of one call', '5000')
     .option('--races <n>', 'rounds of each race', '25')
-    .option('--samples <n>', 'calls that each latency is measured with', '50')
-    .option('--token-file <file>', 'the token of acceptor services (or BATON_ACCEPTOR_TOKEN)')
-    .option('--ca <file>', 'PEM certificates to trust for acceptor services; stores have `ca=` in their URLs')
-    .option('-f, --format <format>', 'pretty, json, yaml or tsv', 'pretty')
+    .option('--samples <n>', 'calls per latency measurement', '50')
+    .option('--token-file <file>', 'file with the token of acceptor services (or BATON_ACCEPTOR_TOKEN)')
+    .option(
+      '--ca <file>',
+      'PEM file with the authorities to trust for acceptor services; for stores, use `ca=` in the URL',
+    )
+    .option('-f, --format <format>', 'output format: pretty, json, yaml or tsv', 'pretty')
     .addHelpText(
       'after',
       `
-It writes a few documents under check/, which no acceptor looks at, and leaves them there. Exit code 1: something must not be
-used like this.
+The test writes a few documents under check/, which acceptors ignore, and leaves them there. Exit code 1: an acceptor must not be
+used as it is.
 
 Example:
   baton acceptors check 'postgres://baton@db1/baton' redis://cache1 https://10.0.2.1:7400
@@ -45,16 +48,16 @@ Example:
 
 function costCommand(stage: Stage): Command {
   return new Command('cost')
-    .description('Count what heartbeats cost at stores that charge for requests.')
-    .option('--partition-sets <n>', 'how many there are', '1')
-    .option('--regions <n>', 'how many regions each is in', '3')
-    .option('--acceptors <n>', 'acceptors with these prices', '1')
-    .option('--profile <name>', 'paper (30 s) or fast (1 s)', 'paper')
-    .option('--price-write <price>', 'of a million write units', '0')
-    .option('--price-read <price>', 'of a million read units', '0')
-    .option('--write-units <n>', 'units that a conditional write of 2 kB counts as', '1')
-    .option('--read-units <n>', 'units that a consistent read of 2 kB counts as', '1')
-    .option('-f, --format <format>', 'pretty, json, yaml or tsv', 'pretty')
+    .description('Estimate what heartbeats cost on stores that charge for requests.')
+    .option('--partition-sets <n>', 'number of partition-sets', '1')
+    .option('--regions <n>', 'number of regions of each partition-set', '3')
+    .option('--acceptors <n>', 'number of acceptors with these prices', '1')
+    .option('--profile <name>', 'heartbeat interval: paper (30 s) or fast (1 s)', 'paper')
+    .option('--price-write <price>', 'price of a million write units', '0')
+    .option('--price-read <price>', 'price of a million read units', '0')
+    .option('--write-units <n>', 'write units of one conditional write of 2 kB', '1')
+    .option('--read-units <n>', 'read units of one consistent read of 2 kB', '1')
+    .option('-f, --format <format>', 'output format: pretty, json, yaml or tsv', 'pretty')
     .addHelpText(
       'after',
       `

@@ -18,11 +18,13 @@ interface DemoFlags {
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .description('Watch registers survive the death of an acceptor, on this machine.')
-    .option('--acceptors <n>', 'acceptor processes', '5')
-    .option('--proposers <n>', 'concurrent proposers', '8')
-    .option('--registers <n>', 'registers that they change', '100')
-    .option('--seconds <n>', 'how long to run', '12')
+    .description(
+      'Run acceptors and proposers on this machine, kill an acceptor, and check that no write is lost.',
+    )
+    .option('--acceptors <n>', 'number of acceptor processes', '5')
+    .option('--proposers <n>', 'number of concurrent proposers', '8')
+    .option('--registers <n>', 'number of registers that they change', '100')
+    .option('--seconds <n>', 'duration of the run', '12')
     .option('--json', 'print one JSON object at the end instead', false)
     .addHelpText('after', '\nExample:\n  baton demo --seconds 30 --registers 500\n')
     .action(runDemo);
@@ -44,7 +46,7 @@ async function runDemo(flags: DemoFlags): Promise<void> {
   const onSignal = (): void => interrupted.abort();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal);
   try {
-    say(`Starting ${count.acceptors} acceptor processes, each with a disk of its own ...\n`);
+    say(`Starting ${count.acceptors} acceptor processes, each with its own data directory ...\n`);
     await acceptors.start(count.acceptors);
     for (const [index, url] of acceptors.urls.entries())
       say(`  acceptor ${index + 1}  ${url}  pid ${acceptors.pid(index)}\n`);
@@ -88,7 +90,7 @@ async function play(
       show.event(`kill -9 ${pid}: ${name} is gone`);
     } else if (second === Math.ceil((2 * seconds) / 3)) {
       await acceptors.bringBack(victim);
-      show.event(`${name} is back, with everything it had promised`);
+      show.event(`${name} is back with all its promises`);
     }
   }
   stop.abort();
@@ -128,9 +130,11 @@ function report(progress: Progress, proof: Proof, json: boolean, say: (text: str
     `  ${number(proof.acknowledged)} changes were acknowledged, ${number(proof.found)} are in the ${proof.registers} registers.\n`,
   );
   if (proof.unknownResolved > 0)
-    say(`  ${proof.unknownResolved} of them had ended as unknown, and were looked up instead of repeated.\n`);
+    say(
+      `  ${proof.unknownResolved} of them had an unknown outcome at first, which was resolved without repeating them.\n`,
+    );
   say(`  lost: ${number(proof.lost)}   applied twice: ${number(proof.twice)}\n`);
   say(
-    holds ? 'Nothing was lost, nothing was applied twice.\n' : 'THE PROOF FAILED: please report this run.\n',
+    holds ? 'Nothing was lost, nothing was applied twice.\n' : 'THE CHECK FAILED: please report this run.\n',
   );
 }

@@ -281,8 +281,11 @@ export class OperatedCluster {
     const why = nodes.map(({ name, reason = '' }) => `${name}: ${reason}`).join('; ');
     const refusing = nodes.find(({ isRefused }) => isRefused === true);
     if (refusing !== undefined) return notLetIn(refusing.name, refusing.reason ?? '');
-    const hint = this.found.isLocal ? ' If it does not run, `baton up` starts it.' : '';
-    return new OperateError('CLUSTER_UNREACHABLE', `No node of ${this.found.name} answers (${why}).${hint}`);
+    const hint = this.found.isLocal ? ' If the cluster is not running, start it with `baton up`.' : '';
+    return new OperateError(
+      'CLUSTER_UNREACHABLE',
+      `No node of the cluster ${this.found.name} answers (${why}).${hint}`,
+    );
   }
 }
 
@@ -304,7 +307,7 @@ function isNotLetIn(outcome: Outcome<unknown>): boolean {
 function notLetIn(node: string, message: string): OperateError {
   return new OperateError(
     'CREDENTIALS_REFUSED',
-    `${node} does not let this operator in: ${message} See tokens.operator in the cluster file, or baton doctor.`,
+    `${node} does not let this operator in: ${message} Check tokens.operator in the cluster file, or run \`baton doctor\`.`,
   );
 }
 

@@ -1,6 +1,7 @@
-/** What all operators' commands have in common: finding the cluster, forms of output, watching, and how they end. */
+/** What all operators' commands share: finding the cluster, output formats, watching, and exit codes. */
 import { Command } from 'commander';
 import { endingInUsage } from '../errors.ts';
+import { asTyped } from '../invocation.ts';
 import { OperatedCluster } from './cluster.ts';
 import { EXIT, type ExitCode, OperateError, usage } from './errors.ts';
 import { findCluster } from './find.ts';
@@ -38,16 +39,16 @@ export interface Context {
   readonly note: (text: string) => void;
 }
 
-/** Examples are lines of help: every command has one. */
+/** `examples` are shown in the help: every command has at least one. */
 export function operatorCommand(name: string, description: string, examples: readonly string[]): Command {
   const command = new Command(name)
     .description(description)
     .option(
       '--cluster <file|dir>',
-      'the cluster file, or the data directory of `baton up` (or BATON_CLUSTER)',
+      'cluster file, or data directory of `baton up` (default: $BATON_CLUSTER, ./baton-data or ./baton.yaml)',
     )
-    .option('-f, --format <format>', 'pretty, json, yaml or tsv', 'pretty')
-    .option('--node-timeout <ms>', 'how long to wait for a node that is asked how it is', '2000')
+    .option('-f, --format <format>', 'output format: pretty, json, yaml or tsv', 'pretty')
+    .option('--node-timeout <ms>', 'how long to wait for the status of a node', '2000')
     .addHelpText(
       'after',
       `\nExample${examples.length > 1 ? 's' : ''}:\n${examples.map((line) => `  ${line}\n`).join('')}`,
@@ -70,7 +71,11 @@ function inherit(command: Command): void {
 
 export function withScope(command: Command): Command {
   return command
-    .option('--partition-set <names>', 'only these partition-sets: repeated, or with commas', names)
+    .option(
+      '--partition-set <names>',
+      'only these partition-sets; can be repeated, or separated by commas',
+      names,
+    )
     .option('--container <name>', 'only the partition-sets of this container');
 }
 
@@ -79,13 +84,13 @@ function names(text: string, others: readonly string[] = []): readonly string[] 
 }
 
 export function withWatch(command: Command): Command {
-  return command.option('--watch [seconds]', 'print it again, every 2 seconds or as often as said');
+  return command.option('--watch [seconds]', 'repeat every 2 seconds, or at this interval');
 }
 
 export function withDanger(command: Command): Command {
   return command
-    .option('--dry-run', 'show what would happen, and do nothing', false)
-    .option('--force', 'do it without asking', false);
+    .option('--dry-run', 'show what would happen without doing it', false)
+    .option('--force', 'do not ask for confirmation', false);
 }
 
 /** Runs a command and ends it with its exit code; what it cannot do is one line on standard error. */
@@ -100,7 +105,7 @@ export function running<A extends readonly unknown[]>(
       stage.end(await work(context, ...args));
     } catch (error) {
       if (!(error instanceof OperateError)) throw error;
-      stage.err(`baton: ${error.message} [${error.code}]\n`);
+      stage.err(asTyped(`baton: ${error.message} [${error.code}]\n`, stage.invocation));
       stage.end(error.exit);
     }
   };
@@ -116,21 +121,27 @@ async function contextFor(stage: Stage, flags: CommonFlags): Promise<Context> {
     cluster: new OperatedCluster(found, { timeoutMs, now: () => stage.now() }),
     format,
     paint,
-    print: (report) => stage.out(render(report, format, paint)),
-    note: (text) => stage.err(`${text}\n`),
+    print: (report) => stage.out(rendered(report, format, paint, stage)),
+    note: (text) => stage.err(asTyped(`${text}\n`, stage.invocation)),
   };
+}
+
+/** Commands in it are as the reader can type them; what programs read is the same everywhere. */
+function rendered(report: Report, format: Format, paint: Paint, { invocation }: Stage): string {
+  const text = render(report, format, paint);
+  return format === 'pretty' ? asTyped(text, invocation) : text;
 }
 
 export function positive(text: string, flag: string): number {
   const value = Number(text);
-  if (!(value > 0 && Number.isFinite(value))) throw usage(`${flag} needs a number above 0, not "${text}".`);
+  if (!(value > 0 && Number.isFinite(value))) throw usage(`${flag} must be a number above 0, not "${text}".`);
   return value;
 }
 
 export function wholeNumber(text: string, flag: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1)
-    throw usage(`${flag} needs a whole number of at least 1, not "${text}".`);
+    throw usage(`${flag} must be a whole number of at least 1, not "${text}".`);
   return value;
 }
 
@@ -142,10 +153,13 @@ export function chosen(
   const named = new Set(partitionSet);
   const missing = [...named].find((name) => !partitionSets.some((one) => one.name === name));
   if (missing !== undefined) {
-    throw new OperateError('PARTITION_SET_UNKNOWN', `There is no partition-set ${missing} in this cluster.`);
+    throw new OperateError(
+      'PARTITION_SET_UNKNOWN',
+      `The cluster has no partition-set ${missing}; \`baton list --all\` shows their names.`,
+    );
   }
   if (container !== undefined && !partitionSets.some((one) => one.container === container)) {
-    throw new OperateError('PARTITION_SET_UNKNOWN', `There is no container ${container} in this cluster.`);
+    throw new OperateError('PARTITION_SET_UNKNOWN', `The cluster has no container ${container}.`);
   }
   return partitionSets.filter(
     (one) =>
@@ -168,7 +182,7 @@ export function knownRegion({ regions, partitionSets }: ClusterView, name: strin
     ...partitionSets.flatMap(({ state }) => Object.keys(state?.regions ?? {})),
   ]);
   if (all.has(name)) return name;
-  throw usage(`There is no region ${name} in this cluster; it has ${[...all].join(', ')}.`);
+  throw usage(`The cluster has no region ${name}; it has ${[...all].join(', ')}.`);
 }
 
 const CLEAR = '\u001B[H\u001B[2J';

@@ -23,9 +23,7 @@ interface SetFlags extends CommonFlags, ScopeFlags, DangerFlags {}
 
 export function configCommand(stage: Stage): Command {
   const examples = ['baton config', 'baton config set consistency=Session minimumDurability=2'];
-  return withScope(
-    operatorCommand('config', 'Show or change what partition-sets are configured to do.', examples),
-  )
+  return withScope(operatorCommand('config', 'Show or change the configuration of partition-sets.', examples))
     .enablePositionalOptions()
     .addCommand(setCommand(stage))
     .action(running(stage, show, ([flags]) => flags));
@@ -35,13 +33,13 @@ function setCommand(stage: Stage): Command {
   const known = Object.entries(SETTINGS).map(([name, meaning]) => `  ${name.padEnd(18)} ${meaning}\n`);
   return withDanger(
     withScope(
-      operatorCommand('set', 'Change settings of partition-sets; all of them, if none is named.', [
+      operatorCommand('set', 'Change settings of all partition-sets, or of those that are named.', [
         'baton config set consistency=Session minimumDurability=2',
         'baton config set failback=22:00-04:00 --container items --dry-run',
       ]),
     ),
   )
-    .argument('<name=value...>', 'settings')
+    .argument('<name=value...>', 'settings to change, see below')
     .addHelpText('after', `\nSettings:\n${known.join('')}`)
     .action(running(stage, set, ([, flags]) => flags));
 }
@@ -96,7 +94,7 @@ async function set(context: Context, assignments: readonly string[], flags: SetF
   const view = await cluster.look();
   const sets = chosen(view, flags).filter(({ state }) => state !== undefined);
   const what = assignments.join(' ');
-  const plan = `This sets ${what} in ${plural(sets.length, 'partition-set')}. What is safe only later comes into force later.`;
+  const plan = `This sets ${what} in ${plural(sets.length, 'partition-set')}. A change that is not safe yet comes into force when it is.`;
   if (flags.dryRun) context.note(plan);
   else await confirm(stage, plan, flags.force);
   const id = stage.newId();

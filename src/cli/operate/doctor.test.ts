@@ -56,8 +56,8 @@ describe('baton doctor', () => {
     fake.everywhere('items-00', (view) => (view.pausedAutomatic = true));
     const { out, code } = await fake.run(['doctor']);
     expect(out).toContain(`warning: Automatic failovers are paused in 1 partition-set: items-00. [pauses]
-  It means: If their write region dies, they cannot be written until somebody acts.
-  To do: When the work is done: baton resume.
+  Meaning: If their write region dies, they cannot be written until somebody acts.
+  Remedy: When the work is done: baton resume.
 `);
     expect(code).toBe(1);
     const tsv = (await fake.run(['doctor', '-f', 'tsv'])).out.split('\n');
@@ -73,7 +73,7 @@ describe('baton doctor', () => {
       [
         'nodes',
         'critical',
-        expect.stringMatching(/^The node west-1 of west does not answer at 127.+: nobody listens there\.$/),
+        expect.stringMatching(/^The node west-1 of west does not answer at 127.+: connection refused\.$/),
       ],
       [
         'partition-sets',
@@ -126,9 +126,9 @@ describe('baton doctor', () => {
     ]);
     const { out } = await fake.run(['doctor']);
     expect(out).toContain(
-      'Well: gateways, certificates, open doors.\nNot known, as no node tells: acceptors, partition-sets,',
+      'OK: gateways, certificates, open doors.\nNot checked, because no node answers: acceptors, partition-sets,',
     );
-    expect(out).toMatch(/To do: Name the operators’ token under tokens\.operator in \/.*baton\.yaml\.\n/);
+    expect(out).toMatch(/Remedy: Name the operators’ token under tokens\.operator in \/.*baton\.yaml\.\n/);
   });
 
   it('looks again before it says that something is wrong', async () => {
@@ -300,7 +300,7 @@ tokens: { operator: { env: TOKEN } }
   it('that are dead are to be started', async () => {
     await new Promise((resolve) => server.close(resolve));
     const finding = expect.stringMatching(
-      /^The gateway door of west does not answer at 127\.0\.0\.1:\d+: nobody listens there\.$/,
+      /^The gateway door of west does not answer at 127\.0\.0\.1:\d+: connection refused\.$/,
     ) as string;
     const remedy = expect.stringContaining('baton gateway --config FILE --name door') as string;
     expect(await found()).toMatchObject([{ check: 'gateways', severity: 'warning', finding, remedy }]);
@@ -404,7 +404,7 @@ describe('baton doctor --if-dies', () => {
       'Writes stop: 1 region left, and the minimum durability is 2.',
     ]);
     const { out, code } = await fake.run(['doctor', '--if-dies', 'west']);
-    expect(out).toContain('If west died: outage in 2 partition-sets.\n');
+    expect(out).toContain('If west failed: outage in 2 partition-sets.\n');
     expect(code).toBe(1);
   });
 

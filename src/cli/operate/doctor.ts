@@ -32,13 +32,13 @@ interface DoctorFlags extends CommonFlags, ScopeFlags {
 
 export function doctorCommand(stage: Stage): Command {
   return withScope(
-    operatorCommand('doctor', 'Look for what is wrong: what it means, and what to do.', [
+    operatorCommand('doctor', 'Check the cluster, and explain each problem and its remedy.', [
       'baton doctor',
-      'baton doctor --if-dies west     # what would happen',
+      'baton doctor --if-dies west     # what would happen if this region failed',
     ]),
   )
-    .option('--if-dies <region>', 'say what the death of this region would do, instead')
-    .option('--max-lag <writes>', 'a region that lags more is reported', '10000')
+    .option('--if-dies <region>', 'predict instead what the failure of this region would cause')
+    .option('--max-lag <writes>', 'report regions that lag by more writes', '10000')
     .action(
       running(
         stage,
@@ -149,10 +149,11 @@ function doctorReport({ cluster, at, nodes }: ClusterView, results: readonly Che
     pretty: (paint) => {
       const blocks = all.map(({ severity, check, finding, means, remedy }) => {
         const tone: Tone = severity === 'critical' ? 'bad' : 'warning';
-        return `${paint(`${severity}: ${finding}`, tone)} [${check}]\n  It means: ${means}\n  To do: ${remedy}\n`;
+        return `${paint(`${severity}: ${finding}`, tone)} [${check}]\n  Meaning: ${means}\n  Remedy: ${remedy}\n`;
       });
-      const good = well.length === 0 ? '' : paint(`Well: ${well.join(', ')}.\n`, 'good');
-      const unknown = blind.length === 0 ? '' : `Not known, as no node tells: ${blind.join(', ')}.\n`;
+      const good = well.length === 0 ? '' : paint(`OK: ${well.join(', ')}.\n`, 'good');
+      const unknown =
+        blind.length === 0 ? '' : `Not checked, because no node answers: ${blind.join(', ')}.\n`;
       const checks = plural(results.length - blind.length, 'check');
       const verdict =
         all.length === 0
@@ -188,7 +189,7 @@ async function predict({ cluster }: Context, flags: DoctorFlags): Promise<Result
       value: { ifDies: region, partitionSets: predictions },
       table: table(heads, predictions.map(rowOf)),
       pretty: (paint) =>
-        `${shown.length === 0 ? '' : `${pretty(table(heads, shown.map(rowOf)), paint)}\n`}If ${region} died: ${countsOf(predictions)}.\n`,
+        `${shown.length === 0 ? '' : `${pretty(table(heads, shown.map(rowOf)), paint)}\n`}If ${region} failed: ${countsOf(predictions)}.\n`,
     },
     exit: predictions.some(isBad) ? EXIT.problem : EXIT.ok,
   };

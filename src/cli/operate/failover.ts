@@ -29,19 +29,23 @@ interface FailoverFlags extends CommonFlags, MoveFlags, DangerFlags {
 export function failoverCommand(stage: Stage): Command {
   return withDanger(
     withScope(
-      operatorCommand('failover', 'Take the writes from their region by force, and have another elected.', [
-        'baton failover --from west --dry-run        # what would happen if west died',
-        'baton failover --partition-set items-03 --to east',
-        'baton failover --from west --to north --accept-loss',
-      ]),
+      operatorCommand(
+        'failover',
+        'Force a failover: take the writes from their region and elect another one.',
+        [
+          'baton failover --from west --dry-run        # what would happen if west failed',
+          'baton failover --partition-set items-03 --to east',
+          'baton failover --from west --to north --accept-loss',
+        ],
+      ),
     ),
   )
-    .option('--to <region>', 'who shall be elected, if it may be')
-    .option('--from <region>', 'only partition-sets whose writes are there now')
+    .option('--to <region>', 'region to elect, if it is eligible')
+    .option('--from <region>', 'only partition-sets whose write region this is')
     .option('--all', 'every partition-set', false)
-    .option('--accept-loss', 'elect a region that may lack acknowledged writes', false)
+    .option('--accept-loss', 'allow the election of a region that may lack acknowledged writes', false)
     .option('--timeout <seconds>', 'how long to wait for the election', '60')
-    .option('--no-wait', 'end when the wish is accepted')
+    .option('--no-wait', 'do not wait for the election')
     .action(running(stage, failover, ([flags]) => flags));
 }
 
@@ -70,22 +74,23 @@ async function failover(context: Context, flags: FailoverFlags): Promise<ExitCod
     : sent.map((one) => ({ sent: one }));
   context.print(movedReport('Failover', moved, []));
   if (sent.some(({ posted }) => posted.kind === 'refused' && posted.message.includes('accept the loss'))) {
-    context.note('--accept-loss accepts the loss.');
+    context.note('Use --accept-loss to accept the loss.');
   }
   return moveExit(moved);
 }
 
 function planOf(sets: readonly PartitionSet[], target: string | undefined, acceptLoss: boolean): string {
-  const where = target === undefined ? 'the best region is elected' : `${target} is elected if it may be`;
+  const where =
+    target === undefined ? 'the best region is elected' : `${target} is elected if it is eligible`;
   const weak = sets.filter(({ state }) => isWeak(state?.configuration.consistency)).length;
   return [
     `This takes the writes of ${plural(sets.length, 'partition-set')} (${byWriter(sets)}) from their regions by force; ${where}.`,
-    'Writes stop until the election is over, and longer if the old write region cannot be asked: up to a lease.',
+    'Writes stop until the election is over, and for up to one lease if the old write region cannot be reached.',
     ...(weak > 0
       ? [`In ${plural(weak, 'partition-set')} the consistency level lets acknowledged writes be lost.`]
       : []),
     ...(acceptLoss ? ['YOU ACCEPT THE LOSS of acknowledged writes that the elected region lacks.'] : []),
-    'For a planned move without loss use: baton switchover.',
+    'For a planned move without loss, use `baton switchover`.',
   ].join('\n');
 }
 

@@ -109,7 +109,7 @@ function fileFor(flag: string | undefined, { env, cwd }: Surroundings): string {
   if (usual !== undefined) return usual;
   throw new OperateError(
     'CLUSTER_NOT_FOUND',
-    `There is no cluster here: name its file or its data directory with --cluster or BATON_CLUSTER (looked for ./${DIRECTORY_NAME}/${FILE_NAME} and ./${FILE_NAME}).`,
+    `No cluster found in ./${DIRECTORY_NAME} or ./${FILE_NAME}; start one with \`baton up\`, or name its cluster file or data directory with --cluster.`,
   );
 }
 
@@ -139,7 +139,7 @@ function credentialsFor(config: ClusterConfig, { env }: Surroundings): Credentia
 
 function tlsIn({ ca, cert, key }: { ca: string; cert: string; key: string }): Credentials['tls'] & object {
   const trusted = read(ca);
-  if (trusted === undefined) throw usage(`The certificate of the authority cannot be read: ${ca}`);
+  if (trusted === undefined) throw usage(`The certificate of the authority cannot be read: ${ca}.`);
   const [own, secret] = [read(cert), read(key)];
   return { ca: trusted, ...(own !== undefined && secret !== undefined && { cert: own, key: secret }) };
 }

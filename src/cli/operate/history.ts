@@ -26,13 +26,13 @@ interface HistoryFlags extends CommonFlags, ScopeFlags, WatchFlags {
 export function historyCommand(stage: Stage): Command {
   return withWatch(
     withScope(
-      operatorCommand('history', 'Show every change of a write region, and what caused it.', [
+      operatorCommand('history', 'Show the changes of write regions and their causes.', [
         'baton history',
         'baton history --partition-set items-03 --limit 500 -f json',
       ]),
     ),
   )
-    .option('--limit <n>', 'the last so many', '50')
+    .option('--limit <n>', 'number of changes to show, latest last', '50')
     .action(
       running(
         stage,

@@ -86,7 +86,7 @@ describe('a request', () => {
     expect(await request(silent, { method: 'POST' })).toEqual({
       kind: 'silence',
       mayHaveHeard: false,
-      reason: 'nobody listens there',
+      reason: 'connection refused',
     });
   });
 

@@ -160,7 +160,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > MOST_BYTES) throw new Error('its answer is too long');
+    if (length > MOST_BYTES) throw new Error('its answer is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -174,17 +174,17 @@ function certificateEndOf({ socket }: IncomingMessage): string | undefined {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there',
-  ECONNRESET: 'the connection was cut',
-  EHOSTUNREACH: 'no way to the host',
-  ENETUNREACH: 'no way to the network',
-  ENOTFOUND: 'the host name is not known',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'network unreachable',
+  ENOTFOUND: 'unknown host name',
   EPROTO: 'it does not speak TLS',
   CERT_HAS_EXPIRED: 'its certificate has expired',
-  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'it wants a certificate of the operator',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is of another authority',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is of another authority',
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'it requires a certificate of the operator',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is from another authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is from another authority',
 };
 
 function reasonOf(error: unknown): string {

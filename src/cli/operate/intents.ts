@@ -39,13 +39,13 @@ interface KnownIntent {
 export function intentsCommand(stage: Stage): Command {
   return withWatch(
     withScope(
-      operatorCommand('intents', 'Show what operators wish for, and what became of the last wishes.', [
+      operatorCommand('intents', 'Show open and recent intents of operators, and their outcome.', [
         'baton intents',
         'baton intents --open -f json',
       ]),
     ),
   )
-    .option('--open', 'only those that have not come true yet', false)
+    .option('--open', 'only open intents', false)
     .enablePositionalOptions()
     .addCommand(withdrawCommand(stage))
     .action(
@@ -62,9 +62,9 @@ export function intentsCommand(stage: Stage): Command {
 
 function withdrawCommand(stage: Stage): Command {
   const examples = ['baton intents withdraw switchover-m1x2y3z4-0a1b2c3d4e5f'];
-  return operatorCommand('withdraw', 'Take a wish back that has not come true yet.', examples)
-    .argument('<id>', 'as the list has it')
-    .option('--dry-run', 'show what would happen, and do nothing', false)
+  return operatorCommand('withdraw', 'Withdraw an open intent.', examples)
+    .argument('<id>', 'ID of the intent, as `baton intents` shows it')
+    .option('--dry-run', 'show what would happen without doing it', false)
     .action(running(stage, withdraw, ([, flags]: [string, WithdrawFlags]) => flags));
 }
 

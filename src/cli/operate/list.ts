@@ -44,7 +44,7 @@ export const MANY = 20;
 export function listCommand(stage: Stage): Command {
   return withWatch(
     withScope(
-      operatorCommand('list', 'Show every partition-set: where its writes are, and how its regions are.', [
+      operatorCommand('list', 'Show every partition-set, its write region and the state of its regions.', [
         'baton list',
         'baton list --regions --partition-set items-03',
         'baton list --container items --watch 1',
@@ -52,8 +52,8 @@ export function listCommand(stage: Stage): Command {
       ]),
     ),
   )
-    .option('-r, --regions', 'a line for each region, with its role, its status and its lag', false)
-    .option('--all', 'show also those that are well, however many', false)
+    .option('-r, --regions', 'one line per region, with its role, status and lag', false)
+    .option('--all', 'also show partition-sets without problems when there are many', false)
     .action(
       running(
         stage,

@@ -29,7 +29,7 @@ describe('baton list', () => {
     const { out, code } = await fake.run(['list']);
     expect(out).toBe(`Cluster demo: 2 partition-sets, 2 of 3 nodes up, at 2030-01-02T03:04:05.000Z
 
-north-1 (north) does not answer: nobody listens there
+north-1 (north) does not answer: connection refused
 
 PARTITION-SET  WRITE REGION   GCN  PHASE   LEASE SET        west     east         north
 items-00       west             1  Steady  west,east,north  writes   running +17  silent
@@ -92,7 +92,7 @@ items-01       west            1  Steady  north   reader  ReadOnlyReplicationAll
     fake.everywhere('items-01', (view) => Object.assign(view, { phase: 'Ungraceful', writeRegion: null }));
     const { out } = await fake.run(['list']);
     expect(out).toContain('2 of 3 nodes up');
-    expect(out).toContain('west-1 (west) does not answer: nobody listens there\n');
+    expect(out).toContain('west-1 (west) does not answer: connection refused\n');
     expect(out).toContain('items-00: The node of the write region west does not answer.\n');
     expect(out).toContain('items-01: There is no write region: GCN 1 waits for an election.\n');
     fake.everywhere('items-00', (view) => Object.assign(view, { phase: 'Ungraceful', writeRegion: null }));
@@ -119,7 +119,7 @@ items-01       west            1  Steady  north   reader  ReadOnlyReplicationAll
     expect((await fake.run(['list', '--container', 'items', '-f', 'tsv'])).out.split('\n')).toHaveLength(8);
     expect(await fake.run(['list', '--partition-set', 'other'])).toMatchObject({
       code: 2,
-      err: 'baton: There is no partition-set other in this cluster. [PARTITION_SET_UNKNOWN]\n',
+      err: 'baton: The cluster has no partition-set other; `baton list --all` shows their names. [PARTITION_SET_UNKNOWN]\n',
     });
     expect((await fake.run(['list', '--container', 'other'])).code).toBe(2);
   });
@@ -139,7 +139,7 @@ items-01       west            1  Steady  north   reader  ReadOnlyReplicationAll
     expect(code).toBe(0);
     for (const node of fake.nodes) await node.stop();
     expect((await fake.run(['list', '--watch'], { sleeps: 2, isTerminal: true })).out).toContain(
-      'No node of demo answers',
+      'No node of the cluster demo answers',
     );
     expect(await fake.run(['list'])).toMatchObject({ code: 3, out: '' });
     expect((await fake.run(['list', '--watch', 'soon'])).code).toBe(2);

@@ -43,51 +43,57 @@ interface SettleFlags extends CommonFlags, DangerFlags {
 export function lostWritesCommand(stage: Stage): Command {
   const examples = ['baton lost-writes', 'baton lost-writes show items-03/2/1841'];
   return withClosed(
-    withScope(operatorCommand('lost-writes', 'Show and settle writes that a failover undid.', examples)),
+    withScope(operatorCommand('lost-writes', 'Show and resolve writes that a failover undid.', examples)),
   )
-    .option('--limit <n>', 'the first so many', '100')
+    .option('--limit <n>', 'number of writes to show', '100')
     .enablePositionalOptions()
     .addCommand(showCommand(stage))
     .addCommand(exportCommand(stage))
     .addCommand(
-      settleCommand(stage, 'reapply').option('--overwrite', 'also documents that were changed since', false),
+      settleCommand(stage, 'reapply').option(
+        '--overwrite',
+        'also overwrite documents that have changed since',
+        false,
+      ),
     )
     .addCommand(settleCommand(stage, 'dismiss'))
     .action(running(stage, list, ([flags]) => flags));
 }
 
 function withClosed(command: Command): Command {
-  return command.option('--all', 'also those that are settled', false);
+  return command.option('--all', 'also show resolved ones', false);
 }
 
 function showCommand(stage: Stage): Command {
-  return operatorCommand('show', 'Show one with its documents.', ['baton lost-writes show items-03/2/1841'])
-    .argument('<id>', 'PARTITION-SET/EPOCH/LSN, as the list has it')
+  return operatorCommand('show', 'Show one lost write with its documents.', [
+    'baton lost-writes show items-03/2/1841',
+  ])
+    .argument('<id>', 'PARTITION-SET/EPOCH/LSN, as `baton lost-writes` shows it')
     .action(running(stage, show, ([, flags]: [string, CommonFlags]) => flags));
 }
 
 function exportCommand(stage: Stage): Command {
   const examples = ['baton lost-writes export --out lost.jsonl'];
   return withClosed(
-    withScope(operatorCommand('export', 'Write them to a file, a line of JSON for each.', examples)),
+    withScope(operatorCommand('export', 'Export them to a file, one JSON line each.', examples)),
   )
-    .requiredOption('--out <file>', 'the file; it must not exist')
+    .requiredOption('--out <file>', 'file to create')
     .action(running(stage, exportAll, ([flags]) => flags));
 }
 
 const SETTLING = {
   reapply: {
-    description: 'Write them once more, unless their documents were changed since.',
+    description: 'Write them again, unless their documents have changed since.',
     past: 'reapplied',
   },
-  dismiss: { description: 'Give them up: they are no longer listed as open.', past: 'dismissed' },
+  dismiss: { description: 'Discard them: they are no longer listed as open.', past: 'dismissed' },
 } as const;
 
 function settleCommand(stage: Stage, how: keyof typeof SETTLING): Command {
   const examples = [`baton lost-writes ${how} items-03/2/1841`, `baton lost-writes ${how} --all --dry-run`];
   return withDanger(operatorCommand(how, SETTLING[how].description, examples))
-    .argument('[id...]', 'PARTITION-SET/EPOCH/LSN, as the list has it')
-    .option('--all', 'every one that is open', false)
+    .argument('[id...]', 'PARTITION-SET/EPOCH/LSN, as `baton lost-writes` shows it')
+    .option('--all', 'all open ones', false)
     .action(
       running(
         stage,
@@ -117,7 +123,7 @@ async function list(context: Context, flags: ShownFlags): Promise<ExitCode> {
   const limit = wholeNumber(flags.limit, '--limit');
   const { lost, hasMore, silent } = await selected(context, flags, limit);
   const rows = table(['ID', 'REGIONS', right('DOCUMENTS'), 'WRITTEN', 'UNDONE', 'STATE'], lost.map(rowOf));
-  const more = `\nThere are more; --limit ${limit * 2} shows more, baton lost-writes export writes all to a file.\n`;
+  const more = `\nThere are more; --limit ${limit * 2} shows more, \`baton lost-writes export\` writes all of them to a file.\n`;
   context.print({
     value: { lostWrites: lost.map(valueOf), hasMore, notAsked: silent.map(({ name }) => name) },
     table: rows,
@@ -196,7 +202,9 @@ async function exportAll(context: Context, flags: ExportFlags): Promise<ExitCode
     });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw usage(code === 'EEXIST' ? `${path} exists already.` : `${path} cannot be written: ${code}.`);
+    throw usage(
+      code === 'EEXIST' ? `The file ${path} already exists.` : `The file ${path} cannot be written: ${code}.`,
+    );
   }
   context.print({
     value: { file: path, lostWrites: lost.length },
@@ -212,15 +220,15 @@ async function settle(
   ids: readonly string[],
   flags: SettleFlags,
 ): Promise<ExitCode> {
-  if (flags.all === ids.length > 0) throw usage('Name lost writes, or say --all.');
+  if (flags.all === ids.length > 0) throw usage('Name the lost writes, or use --all.');
   const lost = flags.all
     ? (await selected(context, { ...flags, all: false })).lost
     : await inParallel(ids, (id) => byId(context, id));
   const count = plural(lost.length, 'lost write');
   const plan =
     how === 'dismiss'
-      ? `This gives up ${count} for good.`
-      : `This writes ${count} once more${flags.overwrite === true ? ', also over documents that were changed since' : ''}.`;
+      ? `This discards ${count} for good.`
+      : `This writes ${count} again${flags.overwrite === true ? ', also over documents that have changed since' : ''}.`;
   if (flags.dryRun) context.note(`${plan} Nothing was done.`);
   else if (lost.length > 0) await confirm(context.stage, plan, flags.force);
   const results = await inParallel(lost, (one) => settleOne(context, how, one, flags), 4);

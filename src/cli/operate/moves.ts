@@ -16,9 +16,9 @@ export function meant(view: ClusterView, flags: MoveFlags): readonly PartitionSe
   const { all, from, partitionSet, container } = flags;
   const isSaid = all || from !== undefined || partitionSet !== undefined || container !== undefined;
   if (!isSaid && view.partitionSets.length > 1) {
-    throw usage('Say which partition-sets: --partition-set NAME, --container NAME, --from REGION or --all.');
+    throw usage('Choose the partition-sets: --partition-set NAME, --container NAME, --from REGION or --all.');
   }
-  if (all && partitionSet !== undefined) throw usage('--all and --partition-set do not go together.');
+  if (all && partitionSet !== undefined) throw usage('--all and --partition-set cannot be combined.');
   return chosen(view, flags).filter(({ state }) => from === undefined || state?.writeRegion === from);
 }
 
@@ -53,7 +53,7 @@ function endOf({ sent, waited }: Moved): { readonly outcome: MoveOutcome; readon
   if (!isAccepted(sent)) return { outcome: outcomeOf(sent) as MoveOutcome, why: reasonOf(sent) };
   if (waited === undefined) return { outcome: 'accepted', why: '' };
   if (waited.fate === 'pending')
-    return { outcome: 'pending', why: `not done yet; the wish ${sent.id} stays open` };
+    return { outcome: 'pending', why: `not done yet; the intent ${sent.id} stays open` };
   return { outcome: 'failed', why: waited.fate.failed };
 }
 

@@ -66,7 +66,7 @@ Switchover to east: 1 of 1 partition-set done; no writes for 84 ms or less.
   });
 
   it('wants to know which', async () => {
-    expect((await fake.run(['switchover', '--to', 'east'])).err).toContain('Say which partition-sets');
+    expect((await fake.run(['switchover', '--to', 'east'])).err).toContain('Choose the partition-sets');
     expect((await fake.run(['switchover', '--to', 'mars', '--all'])).err).toContain(
       'it has west, east, north',
     );
@@ -84,7 +84,7 @@ Switchover to east: 1 of 1 partition-set done; no writes for 84 ms or less.
     fake.honours = false;
     const { out, code } = await fake.run(['switchover', '--to', 'east', ...ONE, '--timeout', '5']);
     expect(code).toBe(4);
-    expect(out).toMatch(/pending .* not done yet; the wish switchover-\S+ stays open/);
+    expect(out).toMatch(/pending .* not done yet; the intent switchover-\S+ stays open/);
   });
 
   it('ends with 1 when it was cancelled, or a failover came first', async () => {
@@ -184,7 +184,7 @@ describe('baton failover', () => {
   it('says how a loss is accepted where the cluster wants that', async () => {
     fake.refuse = () => ({ code: 'INTENT_REFUSED', message: 'Name a member, or accept the loss.' });
     const { err, code } = await fake.run(['failover', ...ONE, '--to', 'north', '--force']);
-    expect([code, err]).toEqual([1, '--accept-loss accepts the loss.\n']);
+    expect([code, err]).toEqual([1, 'Use --accept-loss to accept the loss.\n']);
   });
 
   it('waits until the elected region takes writes', async () => {

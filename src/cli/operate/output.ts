@@ -59,7 +59,7 @@ export function paintFor(isTerminal: boolean, env: Readonly<Record<string, strin
 
 export function readFormat(text: string): Format {
   const format = FORMATS.find((known) => known === text);
-  if (format === undefined) throw usage(`-f knows ${FORMATS.join(', ')}, not "${text}".`);
+  if (format === undefined) throw usage(`--format must be one of ${FORMATS.join(', ')}, not "${text}".`);
   return format;
 }
 

@@ -19,14 +19,14 @@ interface PauseFlags extends CommonFlags, ScopeFlags {
 }
 
 export function pauseCommand(stage: Stage): Command {
-  return command(stage, 'pause', 'Stop automatic failovers: for work during which regions come and go.', [
+  return command(stage, 'pause', 'Pause automatic failovers, for example during maintenance.', [
     'baton pause',
     'baton pause --container items',
   ]);
 }
 
 export function resumeCommand(stage: Stage): Command {
-  return command(stage, 'resume', 'Let partition-sets fail over by themselves again.', [
+  return command(stage, 'resume', 'Resume automatic failovers.', [
     'baton resume',
     'baton resume --partition-set items-03',
   ]);
@@ -39,7 +39,7 @@ function command(
   examples: readonly string[],
 ): Command {
   return withScope(operatorCommand(kind, description, examples))
-    .option('--dry-run', 'show what would happen, and do nothing', false)
+    .option('--dry-run', 'show what would happen without doing it', false)
     .action(
       running(
         stage,
@@ -57,7 +57,7 @@ async function run(context: Context, kind: 'pause' | 'resume', flags: PauseFlags
   context.print(sentReport(what, sent, flags.dryRun));
   if (kind === 'pause' && !flags.dryRun && sent.some(isAccepted) && context.format === 'pretty') {
     const count = plural(sent.filter(isAccepted).length, 'partition-set');
-    context.note(`If a write region dies now, ${count} cannot be written until you say: baton resume`);
+    context.note(`If a write region fails now, ${count} cannot be written until you run \`baton resume\`.`);
   }
   return exitFor(sent);
 }

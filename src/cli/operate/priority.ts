@@ -23,13 +23,13 @@ interface PriorityFlags extends CommonFlags, ScopeFlags, DangerFlags {}
 export function priorityCommand(stage: Stage): Command {
   return withDanger(
     withScope(
-      operatorCommand('priority', 'Say which regions shall have the writes, the preferred one first.', [
+      operatorCommand('priority', 'Set the order in which regions are preferred as the write region.', [
         'baton priority east,west,north',
         'baton priority east,west,north --container items --dry-run',
       ]),
     ),
   )
-    .argument('<regions>', 'every region once, with commas between them')
+    .argument('<regions>', 'all regions, separated by commas, the preferred one first')
     .action(running(stage, priority, ([, flags]) => flags));
 }
 
@@ -37,12 +37,12 @@ async function priority(context: Context, list: string, flags: PriorityFlags): P
   const { cluster, stage } = context;
   const view = await cluster.look();
   const priorities = list.split(',').map((name) => knownRegion(view, name.trim()));
-  if (new Set(priorities).size !== priorities.length) throw usage('A region stands twice in the list.');
+  if (new Set(priorities).size !== priorities.length) throw usage('The list names a region twice.');
   const sets = chosen(view, flags);
   const left = sets
     .flatMap(({ state }) => Object.keys(state?.regions ?? {}))
     .find((name) => !priorities.includes(name));
-  if (left !== undefined) throw usage(`Every region stands in the list once; ${left} is not in it.`);
+  if (left !== undefined) throw usage(`The list must name every region; ${left} is missing.`);
   const plan = planOf(sets, priorities);
   if (flags.dryRun) context.note(plan);
   else await confirm(stage, plan, flags.force);
@@ -60,10 +60,12 @@ function planOf(sets: readonly PartitionSet[], priorities: readonly string[]): s
   );
   const staying = elsewhere.length - moving.length;
   return [
-    `This sets the priorities of ${plural(sets.length, 'partition-set')} to ${priorities.join(', ')}, and drops what operators pinned.`,
-    `The writes of ${plural(moving.length, 'partition-set')} then move to ${first} by themselves, when it is healthy and failback allows it.`,
+    `This sets the priorities of ${plural(sets.length, 'partition-set')} to ${priorities.join(', ')}, and removes the pins of operators.`,
+    `The writes of ${plural(moving.length, 'partition-set')} then move to ${first} automatically, when it is healthy and failback allows it.`,
     ...(staying > 0
-      ? [`${plural(staying, 'partition-set')} stay where they are: failback is off, or failovers are paused.`]
+      ? [
+          `${plural(staying, 'partition-set')} stay where they are, because failback is off or failovers are paused.`,
+        ]
       : []),
   ].join('\n');
 }

@@ -48,18 +48,18 @@ describe('a setting', () => {
   });
 
   it.each([
-    [['colour=red'], 'There is no setting colour'],
+    [['colour=red'], 'Unknown setting colour'],
     [['consistency'], 'NAME=VALUE'],
     [['consistency='], 'NAME=VALUE'],
     [['=x'], 'NAME=VALUE'],
-    [['consistency=Weak'], 'consistency is one of'],
+    [['consistency=Weak'], 'consistency must be one of'],
     [['minimumDurability=0'], 'at least 1'],
     [['minimumDurability=1.5'], 'whole number'],
     [['failback=25:00-26:00'], 'windows like 22:00-04:00'],
-    [['staleness=1/1'], 'goes with consistency=BoundedStaleness'],
+    [['staleness=1/1'], 'requires consistency=BoundedStaleness'],
     [['consistency=BoundedStaleness', 'staleness=1/1/1'], 'WRITES/SECONDS'],
     [['failback=off', 'failback=automatic'], 'given twice'],
-    [['signal.disk=explode'], 'signal.disk is one of'],
+    [['signal.disk=explode'], 'signal.disk must be one of'],
   ])('%j is refused', (assignments, message) => {
     expect(() => intentsFor(assignments)).toThrow(message);
   });

@@ -22,7 +22,7 @@ export function intentsFor(assignments: readonly string[]): readonly Maker[] {
   if (given.size !== assignments.length) throw usage('A setting is given twice.');
   const staleness = given.get('staleness');
   if (staleness !== undefined && given.get('consistency') !== 'BoundedStaleness') {
-    throw usage('staleness goes with consistency=BoundedStaleness.');
+    throw usage('staleness requires consistency=BoundedStaleness.');
   }
   const signals = new Map([...given].filter(([name]) => name.startsWith('signal.')));
   const makers = [...given]
@@ -62,7 +62,7 @@ function makerFor(name: string, value: string, staleness: string | undefined): M
       return () => ({ kind: 'timings', timings });
     }
     default:
-      throw usage(`There is no setting ${name}; there are ${Object.keys(SETTINGS).join(', ')}.`);
+      throw usage(`Unknown setting ${name}; the settings are ${Object.keys(SETTINGS).join(', ')}.`);
   }
 }
 
@@ -78,14 +78,14 @@ function signalMaker(given: ReadonlyMap<string, string>): Maker {
 
 function oneOf<T extends string>(name: string, value: string, known: readonly T[]): T {
   const found = known.find((one) => one.toLowerCase() === value.toLowerCase());
-  if (found === undefined) throw usage(`${name} is one of ${known.join(', ')}, not "${value}".`);
+  if (found === undefined) throw usage(`${name} must be one of ${known.join(', ')}, not "${value}".`);
   return found;
 }
 
 function whole(name: string, value: string, least: number): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number) || number < least) {
-    throw usage(`${name} needs a whole number of at least ${least}, not "${value}".`);
+    throw usage(`${name} must be a whole number of at least ${least}, not "${value}".`);
   }
   return number;
 }
@@ -103,7 +103,7 @@ function failbackIn(text: string): Failback {
   const windows = text.split(',').map((part) => {
     const groups = WINDOW.exec(part.trim())?.groups;
     if (groups === undefined)
-      throw usage(`failback is automatic, off or windows like 22:00-04:00, not "${part}".`);
+      throw usage(`failback must be automatic, off or windows like 22:00-04:00, not "${part}".`);
     return { from: groups['from']!, to: groups['to']! };
   });
   return { windows };

@@ -67,7 +67,7 @@ describe('baton priority', () => {
     expect((await fake.run(['priority', 'east,mars'], { answer: 'y' })).code).toBe(2);
     expect((await fake.run(['priority', 'east,east'], { answer: 'y' })).code).toBe(2);
     const short = await fake.run(['priority', 'east,west'], { answer: 'y' });
-    expect([short.code, short.err]).toEqual([2, expect.stringContaining('north is not in it')]);
+    expect([short.code, short.err]).toEqual([2, expect.stringContaining('north is missing')]);
     expect((await fake.run(['priority', 'east,west,north'])).code).toBe(1);
     expect(fake.posts).toEqual([]);
     const dry = await fake.run(['priority', 'east,west,north', '--dry-run']);
@@ -163,7 +163,7 @@ describe('baton lost-writes', () => {
     expect(await listed('--limit', '12')).toEqual({ ids: ids(12), hasMore: true });
     expect(await listed('--partition-set', 'items-01')).toEqual({ ids: ['items-01/1/7'], hasMore: false });
     expect((await fake.run(['lost-writes', '--limit', '5'])).out).toContain(
-      '\nThere are more; --limit 10 shows more, baton lost-writes export writes all to a file.\n',
+      '\nThere are more; --limit 10 shows more, `baton lost-writes export` writes all of them to a file.\n',
     );
     expect((await fake.run(['lost-writes', '--limit', 'x'])).code).toBe(2);
     const args = ['lost-writes', 'export', '--out', 'all.jsonl'];
@@ -179,7 +179,7 @@ describe('baton lost-writes', () => {
   it('says whose lost writes are missing from the list', async () => {
     await fake.node('east').stop();
     expect((await fake.run(['lost-writes'])).err).toBe(
-      'east-1 does not answer (nobody listens there): what it keeps is missing here.\n',
+      'east-1 does not answer (connection refused): what it keeps is missing here.\n',
     );
   });
 
@@ -206,7 +206,7 @@ describe('baton lost-writes', () => {
       answer: 'y',
     });
     expect(reapplied.asked[0]).toContain(
-      'writes 1 lost write once more, also over documents that were changed since',
+      'writes 1 lost write again, also over documents that have changed since',
     );
     expect(reapplied.out).toContain('items-00/1/41  reapplied');
     expect(fake.posts.map(({ node, path, body }) => [node, path, body])).toEqual([
@@ -245,7 +245,7 @@ describe('baton unpin', () => {
     fake.everywhere('items-01', (view) => Object.assign(view, { writeRegion: 'east', pin: 'east' }));
     const { asked, out, code } = await fake.run(['unpin'], { answer: 'y' });
     expect(asked[0]).toContain(
-      'This unpins 1 partition-set (1 in east).\nThe writes of 1 partition-set then go',
+      'This unpins 1 partition-set (1 in east).\nThe writes of 1 partition-set then return',
     );
     expect([out, code]).toEqual(['Unpinning: done in 1 partition-set.\n', 0]);
     expect(fake.posts.map(({ path, body }) => [path, body['intent']])).toEqual([
@@ -261,7 +261,7 @@ describe('baton unpin', () => {
     });
     expect(await fake.run(['unpin'])).toMatchObject({ code: 1 });
     const { err, out } = await fake.run(['unpin', '--dry-run']);
-    expect(err).toContain('The writes of 0 partition-sets then go');
+    expect(err).toContain('The writes of 0 partition-sets then return');
     expect(out).toContain('would be accepted by 1 partition-set. Nothing was done.');
     expect(fake.node('west').view('items-01').pin).toBe('east');
   });

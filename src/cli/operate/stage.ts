@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Invocation } from '../invocation.ts';
 import { OperateError } from './errors.ts';
 
 /** Nodes take no longer one. */
@@ -11,6 +12,8 @@ const LONGEST_NAME = 64;
 export interface Stage {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** How this process was started, if that is not to be looked up. */
+  readonly invocation?: Invocation;
   /** Whether people watch what is printed. */
   readonly isTerminal: boolean;
   /** Whom intents come from. */
@@ -98,10 +101,10 @@ export async function confirm(stage: Stage, what: string, force: boolean): Promi
     stage.err(`${what}\n`);
     throw new OperateError(
       'ANSWER_NEEDED',
-      'Nobody is at a terminal to say yes: --force does it without asking, --dry-run shows what would happen.',
+      'The command needs a confirmation and there is no terminal to ask on; --force skips the question, --dry-run shows what would happen.',
     );
   }
-  const answer = await stage.ask(`${what}\nGo on? [y/N] `);
+  const answer = await stage.ask(`${what}\nContinue? [y/N] `);
   if (!/^y(?:es)?$/i.test(answer.trim())) {
     throw new OperateError('NOT_CONFIRMED', 'Nothing was done.');
   }

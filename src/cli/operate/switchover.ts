@@ -29,18 +29,18 @@ interface SwitchoverFlags extends CommonFlags, MoveFlags, DangerFlags {
 export function switchoverCommand(stage: Stage): Command {
   return withDanger(
     withScope(
-      operatorCommand('switchover', 'Move the writes to a region as planned: nothing is lost.', [
+      operatorCommand('switchover', 'Move the writes to another region as planned, without losing any.', [
         'baton switchover --to east --partition-set items-03',
-        'baton switchover --to east --from west      # empty a region before work on it',
+        'baton switchover --to east --from west      # drain a region before maintenance',
         'baton switchover --to west --all --force',
       ]),
     ),
   )
-    .requiredOption('--to <region>', 'where the writes go')
-    .option('--from <region>', 'only partition-sets whose writes are there now')
+    .requiredOption('--to <region>', 'the new write region')
+    .option('--from <region>', 'only partition-sets whose write region this is')
     .option('--all', 'every partition-set', false)
-    .option('--timeout <seconds>', 'how long to wait until it is done', '60')
-    .option('--no-wait', 'end when the wish is accepted')
+    .option('--timeout <seconds>', 'how long to wait for the move', '60')
+    .option('--no-wait', 'do not wait for the move')
     .action(running(stage, switchover, ([flags]) => flags));
 }
 
@@ -61,7 +61,7 @@ async function switchover(context: Context, flags: SwitchoverFlags): Promise<Exi
     return exitFor(sent);
   }
   if (sets.length > 0 && flags.partitionSet === undefined) {
-    const plan = `This moves the writes of ${plural(sets.length, 'partition-set')} (${byWriter(sets)}) to ${target}, without loss; each stops for a moment.`;
+    const plan = `This moves the writes of ${plural(sets.length, 'partition-set')} (${byWriter(sets)}) to ${target}, without loss; each pauses briefly.`;
     await confirm(stage, [...warningsFor(sets, target), plan].join('\n'), flags.force);
   }
   const sent = await send(context, view, sets, intent, { dryRun: false, bound: true });
@@ -95,7 +95,7 @@ function fateOf({ state }: PartitionSet, target: string, { id, set }: Sent): Fat
   const isOpen = state.intents.open.some((intent) => intent.id === id);
   if (state.writeRegion === target && state.phase === 'Steady' && !isOpen) return 'done';
   const end = state.intents.recent.find((intent) => intent.id === id)?.end;
-  if (end === 'cancelled') return { failed: 'it was cancelled: another wish or a failover came first' };
+  if (end === 'cancelled') return { failed: 'it was cancelled: another intent or a failover came first' };
   const isOvertaken = state.gcn > (set.state?.gcn ?? Infinity) && state.phase === 'Steady' && !isOpen;
   return isOvertaken
     ? { failed: `${state.writeRegion} has the writes now: a failover came first` }

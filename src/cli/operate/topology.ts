@@ -30,12 +30,12 @@ export function topologyCommand(stage: Stage): Command {
     withScope(
       operatorCommand(
         'topology',
-        'Show the nodes, and what every region is told to be, says it is, and does.',
+        'Show the nodes, and for each region its assigned, reported and actual state.',
         ['baton topology', 'baton topology --partition-set items-03 --watch'],
       ),
     ),
   )
-    .option('--all', 'show also partition-sets that are well, however many', false)
+    .option('--all', 'also show partition-sets without problems when there are many', false)
     .action(
       running(
         stage,

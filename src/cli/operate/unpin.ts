@@ -23,10 +23,11 @@ interface UnpinFlags extends CommonFlags, ScopeFlags, DangerFlags {}
 export function unpinCommand(stage: Stage): Command {
   return withDanger(
     withScope(
-      operatorCommand('unpin', 'Let writes that were sent somewhere go back to the preferred region.', [
-        'baton unpin --partition-set items-03',
-        'baton unpin --dry-run',
-      ]),
+      operatorCommand(
+        'unpin',
+        'Remove the pin of a switchover or failover, so that writes may return to the preferred region.',
+        ['baton unpin --partition-set items-03', 'baton unpin --dry-run'],
+      ),
     ),
   ).action(running(stage, unpin, ([flags]) => flags));
 }
@@ -50,7 +51,7 @@ function planOf(sets: readonly PartitionSet[]): string {
   const moving = sets.filter(mayMove);
   return [
     `This unpins ${plural(sets.length, 'partition-set')} (${byWriter(sets)}).`,
-    `The writes of ${plural(moving.length, 'partition-set')} then go to the preferred region by themselves, without loss, when it is healthy and failback allows it.`,
+    `The writes of ${plural(moving.length, 'partition-set')} then return to the preferred region automatically and without loss, when it is healthy and failback allows it.`,
   ].join('\n');
 }
 

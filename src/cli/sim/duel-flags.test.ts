@@ -79,7 +79,7 @@ describe('the flags of baton sim duel', () => {
   test.each<[Partial<DuelFlags>, string]>([
     [{ acceptors: '6' }, '--acceptors needs an odd number, not 6.'],
     [{ acceptors: '99' }, '--acceptors needs at most'],
-    [{ proposers: '3,' }, '--proposers needs a positive whole number, not "".'],
+    [{ proposers: '3,' }, '--proposers must be a positive whole number, not "".'],
     [{ policy: '' }, 'There is no policy ""'],
     [{ latency: 'uniform:30-10' }, 'There is no latency model "uniform:30-10"'],
     [{ sweep: '0.1,x' }, '--sweep needs a positive number of seconds, not "x".'],
@@ -96,8 +96,8 @@ describe('the flags of baton sim duel', () => {
     [{ skew: 'much' }, '--skew needs a number of seconds, 0 or more, not "much".'],
     [{ skew: '-1' }, '--skew needs a number of seconds, 0 or more, not "-1".'],
     [{ seed: '4294967296' }, 'There is no seed above 4294967295.'],
-    [{ workers: '0' }, '--workers needs a positive whole number, not "0".'],
-    [{ hours: '1.5' }, '--hours needs a positive whole number, not "1.5".'],
+    [{ workers: '0' }, '--workers must be a positive whole number, not "0".'],
+    [{ hours: '1.5' }, '--hours must be a positive whole number, not "1.5".'],
   ])('%j gets one clear line', (flags, message) => {
     const read = (): unknown => readRequest({ ...DEFAULTS, ...flags });
     expect(read).toThrow(UsageError);

@@ -25,25 +25,36 @@ export function duelCommand(): Command {
   const bases = SWEEP_BASES_MS.map((ms) => ms / 1000).join(',');
   return new Command('duel')
     .description(
-      'How often proposers that update one register at the same pace lose their leases (paper 6.2).',
+      'Measure how often proposers that update one register at the same pace lose their leases (paper 6.2).',
     )
-    .option('--proposers <list>', 'numbers of proposers', '3,5,7,9')
-    .option('--acceptors <n>', 'acceptors; an odd number', '7')
-    .option('--hours <n>', 'simulated hours for each line', '10000')
-    .option('--policy <list>', POLICY_NAMES.join(', '), POLICY_NAMES.join(','))
-    .option('--base <seconds>', 'static base of a backoff without statistics', `${DEFAULT_BASE_MS / 1000}`)
-    .option('--sweep [list]', `play initial with each of these bases too, in seconds (${bases})`)
-    .option('--without <list>', `baton with one of these taken out at a time: ${POLICY_ELEMENTS.join(', ')}`)
-    .option('--with <list>', 'the other policies with one of these elements of baton put in at a time')
+    .option('--proposers <list>', 'numbers of proposers, separated by commas', '3,5,7,9')
+    .option('--acceptors <n>', 'number of acceptors; odd', '7')
+    .option('--hours <n>', 'simulated hours per case', '10000')
+    .option('--policy <list>', `scheduling policies: ${POLICY_NAMES.join(', ')}`, POLICY_NAMES.join(','))
+    .option(
+      '--base <seconds>',
+      'base of the backoff of policies that keep no statistics',
+      `${DEFAULT_BASE_MS / 1000}`,
+    )
+    .option('--sweep [list]', `also run the policy initial with each of these bases, in seconds (${bases})`)
+    .option(
+      '--without <list>',
+      `also run the policy baton without each of these elements: ${POLICY_ELEMENTS.join(', ')}`,
+    )
+    .option('--with <list>', 'also run the other policies with each of these elements of baton added')
     .option('--ablation', '--without for every element, and --writer-dies', false)
-    .option('--writer-dies', 'one proposer dies near the end of the hour: how soon do others notice', false)
-    .option('--latency <model>', `one-way times in ms: ${LATENCY_FORMS.join(', ')}`, 'lognormal:60,0.5')
-    .option('--interval <seconds>', 'how often each proposer updates', '30')
-    .option('--lease <seconds>', 'how long an update is good for', '45')
-    .option('--skew <seconds>', 'clocks are wrong by up to this, either way', '0')
+    .option(
+      '--writer-dies',
+      'let one proposer die near the end of the hour and measure when others notice',
+      false,
+    )
+    .option('--latency <model>', `one-way latency in ms: ${LATENCY_FORMS.join(', ')}`, 'lognormal:60,0.5')
+    .option('--interval <seconds>', 'interval between updates of a proposer', '30')
+    .option('--lease <seconds>', 'lease that an update grants', '45')
+    .option('--skew <seconds>', 'largest clock error, in either direction', '0')
     .option('--seed <n>', 'the same seed gives the same result and trace', '1')
-    .option('--workers <n>', 'threads (default: one for each core); the result is the same')
-    .option('--chart <file>', 'write the picture (SVG) to this file')
+    .option('--workers <n>', 'number of threads (default: one per core); does not change the result')
+    .option('--chart <file>', 'write the chart (SVG) to this file')
     .option('--json', 'print JSON', false)
     .addHelpText('after', EXAMPLES)
     .action(runDuelCommand);

@@ -30,19 +30,22 @@ const FRESH_BELOW = 2 ** 31;
 
 export function fuzzCommand(): Command {
   return new Command('fuzz')
-    .description('The whole system under seeded faults: many seeds on all cores, or one seed replayed.')
+    .description('Run the whole system under seeded faults: many seeds on all cores, or one seed replayed.')
     .option(
       '--seeds <n>',
-      `how many seeds (default: ${DEFAULT_SEEDS}, with --minutes as many as there is time for)`,
+      `number of seeds (default: ${DEFAULT_SEEDS}; with --minutes, as many as there is time for)`,
     )
-    .option('--minutes <m>', 'begin no seed after so many minutes')
-    .option('--first <n>', 'the first seed (default: 1)')
-    .option('--fresh', 'a first seed that nobody has chosen', false)
-    .option('--workers <n>', 'threads (default: one for each core)')
-    .option('--twice', 'run each seed twice, and fail when the two runs differ', false)
-    .option('--stop-at-first', 'end with the first seed that fails', false)
-    .option('--seed <n>', 'replay this one seed and tell all about it')
-    .option('--schedule <file>', 'with --seed: the faults to replay it with, as JSON; - reads standard input')
+    .option('--minutes <m>', 'start no seed after this many minutes')
+    .option('--first <n>', 'first seed (default: 1)')
+    .option('--fresh', 'start at a random seed', false)
+    .option('--workers <n>', 'number of threads (default: one per core)')
+    .option('--twice', 'run each seed twice, and fail if the runs differ', false)
+    .option('--stop-at-first', 'stop at the first seed that fails', false)
+    .option('--seed <n>', 'replay this seed and report it in detail')
+    .option(
+      '--schedule <file>',
+      'with --seed: replay with this schedule of faults (JSON); - reads standard input',
+    )
     .option('--consistency <level>', `one of ${CONSISTENCY_LEVELS.join(', ')} (default: each seed draws one)`)
     .option('--json', 'print JSON', false)
     .addHelpText(
@@ -86,9 +89,9 @@ function levelOf(name: string | undefined): ConsistencyLevel | undefined {
 function refuseMixtures(flags: FuzzFlags): void {
   const { seed, seeds, minutes, first, fresh, workers, stopAtFirst, schedule } = flags;
   if (fresh && first !== undefined)
-    throw new UsageError('--fresh draws the first seed: --first does not go with it.');
+    throw new UsageError('--fresh draws the first seed, so it cannot be combined with --first.');
   if (seed === undefined) {
-    if (schedule !== undefined) throw new UsageError('--schedule needs --seed, the seed to replay with it.');
+    if (schedule !== undefined) throw new UsageError('--schedule needs --seed, the seed to replay.');
     return;
   }
   const ofCampaigns = {
@@ -100,7 +103,8 @@ function refuseMixtures(flags: FuzzFlags): void {
     '--stop-at-first': stopAtFirst,
   };
   const mixed = Object.entries(ofCampaigns).find(([, value]) => value !== undefined && value !== false);
-  if (mixed !== undefined) throw new UsageError(`--seed replays one seed: ${mixed[0]} does not go with it.`);
+  if (mixed !== undefined)
+    throw new UsageError(`--seed replays one seed, so it cannot be combined with ${mixed[0]}.`);
 }
 
 function seedNumber(text: string, flag: string): number {

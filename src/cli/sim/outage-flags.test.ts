@@ -31,7 +31,7 @@ describe('the flags of baton sim outage', () => {
   });
 
   test.each<[Partial<OutageFlags>, string]>([
-    [{ partitionSets: '0' }, '--partition-sets needs a positive whole number, not "0".'],
+    [{ partitionSets: '0' }, '--partition-sets must be a positive whole number, not "0".'],
     [{ regions: 'East Asia' }, '--regions needs at least two: a writer, and one to take over.'],
     [{ regions: 'East Asia,Atlantis' }, '--regions: the Azure matrix has no region "Atlantis".'],
     [{ regions: 'East Asia,Asia' }, 'no region "Asia"; there are Southeast Asia, East Asia.'],
@@ -43,11 +43,11 @@ describe('the flags of baton sim outage', () => {
     [{ hints: 'maybe' }, '--hints is on or off, not "maybe".'],
     [{ consistency: 'strong' }, 'There is no consistency level "strong"; there are Strong, Bounded'],
     [{ minDurability: '4' }, '--min-durability needs at most the 3 regions there are, not 4.'],
-    [{ outages: '0' }, '--outages needs a positive whole number, not "0".'],
+    [{ outages: '0' }, '--outages must be a positive whole number, not "0".'],
     [{ outages: '101' }, '--outages needs at most 100, not 101.'],
-    [{ minutes: '1.5' }, '--minutes needs a positive whole number, not "1.5".'],
+    [{ minutes: '1.5' }, '--minutes must be a positive whole number, not "1.5".'],
     [{ minutes: '1441' }, '--minutes needs at most 1440, not 1441.'],
-    [{ workers: '-1' }, '--workers needs a positive whole number, not "-1".'],
+    [{ workers: '-1' }, '--workers must be a positive whole number, not "-1".'],
     [{ seed: '4294967296' }, 'There is no seed above 4294967295.'],
   ])('%j gets one clear line', (flags, message) => {
     const read = (): unknown => readOutageRequest({ ...DEFAULTS, ...flags });

@@ -35,20 +35,25 @@ Examples:
 
 export function outageCommand(): Command {
   return new Command('outage')
-    .description('A fleet whose write region fails and returns: when writes are back (paper 6.1).')
-    .option('--partition-sets <n>', 'how many', '4300')
-    .option('--regions <list>', 'Azure regions by name; the preferred write region first', REGIONS)
-    .option('--acceptors <list>', 'Azure regions with an acceptor each; an odd number', ACCEPTORS)
-    .option('--outages <n>', 'one after the other', '3')
-    .option('--minutes <n>', 'how long each lasts', '30')
-    .option('--profile <name>', PROFILE_NAMES.join(', '), 'paper')
-    .option('--hints <on|off>', 'whether agents tell each other of beats and phases', 'on')
-    .option('--kind <kind>', 'what happens; the kinds are below', 'region')
-    .option('--consistency <level>', CONSISTENCY_LEVELS.join(', '), 'Strong')
-    .option('--min-durability <n>', 'regions that a commit must reach', '1')
+    .description(
+      'Let the write region of a fleet fail and return, and measure when writes are back (paper 6.1).',
+    )
+    .option('--partition-sets <n>', 'number of partition-sets', '4300')
+    .option('--regions <list>', 'names of Azure regions, the preferred write region first', REGIONS)
+    .option('--acceptors <list>', 'names of Azure regions with one acceptor each; an odd number', ACCEPTORS)
+    .option('--outages <n>', 'number of outages, one after the other', '3')
+    .option('--minutes <n>', 'duration of each outage', '30')
+    .option('--profile <name>', `timings: ${PROFILE_NAMES.join(', ')}`, 'paper')
+    .option('--hints <on|off>', 'whether agents notify each other of beats and phases', 'on')
+    .option('--kind <kind>', 'kind of outage, see below', 'region')
+    .option('--consistency <level>', `consistency level: ${CONSISTENCY_LEVELS.join(', ')}`, 'Strong')
+    .option('--min-durability <n>', 'regions that must store a write before it is acknowledged', '1')
     .option('--seed <n>', 'the same seed gives the same result', '1')
-    .option('--workers <n>', 'threads (default: one for each core); the result is the same')
-    .option('--charts <directory>', 'write figure-6.svg, figure-7.svg, figure-8.svg and failback.svg there')
+    .option('--workers <n>', 'number of threads (default: one per core); does not change the result')
+    .option(
+      '--charts <directory>',
+      'write figure-6.svg, figure-7.svg, figure-8.svg and failback.svg to this directory',
+    )
     .option('--json', 'print JSON', false)
     .addHelpText('after', EXAMPLES)
     .action(runOutageCommand);

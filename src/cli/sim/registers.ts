@@ -24,14 +24,17 @@ const HIGHEST_SEED = 2 ** 32 - 1;
 
 export function registersCommand(): Command {
   return new Command('registers')
-    .description('Registers under seeded faults: many seeds on all cores, or one seed replayed.')
-    .option('--seeds <n>', `how many seeds (default: ${DEFAULT_SEEDS})`)
-    .option('--first <n>', 'the first of them (default: 1)')
-    .option('--workers <n>', 'threads (default: one for each core)')
-    .option('--twice', 'run each seed twice, and fail when the two runs differ', false)
-    .option('--stop-at-first', 'end with the first seed that fails', false)
-    .option('--seed <n>', 'replay this one seed and tell all about it')
-    .option('--schedule <file>', 'with --seed: the faults to replay it with, as JSON; - reads standard input')
+    .description('Run CASPaxos registers under seeded faults: many seeds on all cores, or one seed replayed.')
+    .option('--seeds <n>', `number of seeds (default: ${DEFAULT_SEEDS})`)
+    .option('--first <n>', 'first seed (default: 1)')
+    .option('--workers <n>', 'number of threads (default: one per core)')
+    .option('--twice', 'run each seed twice, and fail if the runs differ', false)
+    .option('--stop-at-first', 'stop at the first seed that fails', false)
+    .option('--seed <n>', 'replay this seed and report it in detail')
+    .option(
+      '--schedule <file>',
+      'with --seed: replay with this schedule of faults (JSON); - reads standard input',
+    )
     .option('--json', 'print JSON', false)
     .addHelpText(
       'after',
@@ -61,7 +64,7 @@ async function runRegisters(flags: RegistersFlags): Promise<void> {
 /** One seed, or many: flags of the one mean nothing to the other. */
 function refuseMixtures({ seed, seeds, first, workers, stopAtFirst, schedule }: RegistersFlags): void {
   if (seed === undefined) {
-    if (schedule !== undefined) throw new UsageError('--schedule needs --seed, the seed to replay with it.');
+    if (schedule !== undefined) throw new UsageError('--schedule needs --seed, the seed to replay.');
     return;
   }
   const ofCampaigns = {
@@ -71,7 +74,8 @@ function refuseMixtures({ seed, seeds, first, workers, stopAtFirst, schedule }: 
     '--stop-at-first': stopAtFirst,
   };
   const mixed = Object.entries(ofCampaigns).find(([, value]) => value !== undefined && value !== false);
-  if (mixed !== undefined) throw new UsageError(`--seed replays one seed: ${mixed[0]} does not go with it.`);
+  if (mixed !== undefined)
+    throw new UsageError(`--seed replays one seed, so it cannot be combined with ${mixed[0]}.`);
 }
 
 function seedNumber(text: string, flag: string): number {

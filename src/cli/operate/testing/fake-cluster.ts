@@ -276,6 +276,7 @@ export class FakeCluster {
       env,
       cwd,
       isTerminal,
+      invocation: { script: '/bin/baton', env: { PATH: '/bin' }, cwd },
       who: 'ops@here',
       out: (text) => void out.push(text),
       err: (text) => void err.push(text),
