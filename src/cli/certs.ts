@@ -13,6 +13,7 @@ import {
 } from '../server/certs/index.ts';
 import { UsageError } from './errors.ts';
 import { positiveInteger } from './flags.ts';
+import { asTyped } from './invocation.ts';
 
 interface InitFlags {
   readonly out: string;
@@ -85,7 +86,9 @@ function showCommand(): Command {
 async function runInit({ out, days, renew, force, json }: InitFlags): Promise<void> {
   const { cert, key } = await initAuthority(out, { days: daysIn(days), renew, force });
   const facts = await factsIn(cert);
-  const next = `Keep ${key} off the nodes. Next:\n  baton certs issue NAME --host HOST --out ${out}\n`;
+  const next = asTyped(
+    `Keep ${key} secret, and off the nodes. Next:\n  baton certs issue NAME --host HOST --out ${out}\n`,
+  );
   print(json, { cert, key, ...facts[0]! }, `${written(cert, key)}${described(facts)}${next}`);
 }
 

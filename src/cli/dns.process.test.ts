@@ -137,8 +137,10 @@ describe('baton dns', () => {
     const exited = dns.exit();
     dns.child.kill('SIGTERM');
     await exited;
-    expect(await refused('--zone', 'x', '--listen', '127.0.0.1:0')).toContain('Either --config or --record');
-    expect(await refused('--record', RECORD)).toContain('--listen and --zone are needed');
+    expect(await refused('--zone', 'x', '--listen', '127.0.0.1:0')).toContain(
+      'Give either --config or --record',
+    );
+    expect(await refused('--record', RECORD)).toContain('--listen and --zone are required');
     expect(await refused('--record', RECORD, '--config', 'x')).toContain('cannot be combined');
     expect(await refused('--record', 'demo')).toContain('"demo" is no record.');
     expect(await refused(...FLAGS, '--zone', 'a b')).toContain('"a b" cannot be the name of a zone');

@@ -22,7 +22,7 @@ describe('baton', () => {
     const { code, stderr } = await runCli('fly');
     expect(code).toBe(2);
     expect(stderr).toContain("unknown command 'fly'");
-    expect(stderr).toContain('baton --help');
+    expect(stderr).toMatch(/See `.+ --help`\. \[USAGE\]\n$/);
   });
 
   test.each([
