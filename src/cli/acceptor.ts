@@ -165,10 +165,7 @@ function token({ tokenFile }: AcceptorFlags): string | undefined {
   const text =
     tokenFile === undefined ? process.env['BATON_ACCEPTOR_TOKEN'] : readText(tokenFile, '--token-file');
   const trimmed = text?.trim();
-  if (trimmed === '')
-    throw new UsageError(
-      'The acceptor token is empty; put a token into the file or into BATON_ACCEPTOR_TOKEN.',
-    );
+  if (trimmed === '') throw new UsageError('The acceptor token is empty.');
   return trimmed;
 }
 

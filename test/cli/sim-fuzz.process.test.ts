@@ -55,7 +55,7 @@ describe('bad flags', () => {
     [['--consistency', 'Linear'], '--consistency needs one of Strong, BoundedStaleness, '],
     [['--fresh', '--first', '3'], '--fresh draws the first seed, so it cannot be combined with --first.'],
     [['--seed', '1', '--minutes', '5'], '--seed replays one seed, so it cannot be combined with --minutes.'],
-    [['--schedule', 'a.json'], '--schedule needs --seed, the seed to replay with it.'],
+    [['--schedule', 'a.json'], '--schedule needs --seed, the seed to replay.'],
   ] as const)('%j get one clear line', async (args, message) => {
     const { code, stdout, stderr } = await fuzz(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

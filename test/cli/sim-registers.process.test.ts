@@ -181,7 +181,7 @@ describe('bad flags', () => {
       ['--seed', '1', '--stop-at-first'],
       '--seed replays one seed, so it cannot be combined with --stop-at-first.',
     ],
-    [['--schedule', 'a.json'], '--schedule needs --seed, the seed to replay with it.'],
+    [['--schedule', 'a.json'], '--schedule needs --seed, the seed to replay.'],
     [['--seed', '1', '--schedule', '/nowhere/a.json'], 'cannot be read: /nowhere/a.json'],
   ] as const)('%j get one clear line', async (args, message) => {
     const { code, stdout, stderr } = await registers(...args);
