@@ -13,6 +13,7 @@ import {
 } from '../server/index.ts';
 import { programName } from './invocation.ts';
 import { DEFAULT_DIRECTORY, dataDirectory } from './local.ts';
+import { plural } from './operate/output.ts';
 import { aligned } from './table.ts';
 
 /** The output of `baton up --json`. */
@@ -80,7 +81,7 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
     ['data, logs', shown(directory)],
   ];
   return [
-    `Baton is up: ${regions.length} regions, ${sets} partition-sets, ${account.consistency}${named} (${seconds.toFixed(1)} s)`,
+    `Baton is up: ${plural(regions.length, 'region')}, ${plural(sets, 'partition-set')}, ${account.consistency}${named} (${seconds.toFixed(1)} s)`,
     '',
     ...(cluster.page === undefined ? [] : [`Open ${cluster.page}`, '']),
     indented(leftAligned([heads, ...rows])),

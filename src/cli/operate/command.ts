@@ -129,7 +129,7 @@ async function contextFor(stage: Stage, flags: CommonFlags): Promise<Context> {
 /** Commands in it are as the reader can type them; what programs read is the same everywhere. */
 function rendered(report: Report, format: Format, paint: Paint, { invocation }: Stage): string {
   const text = render(report, format, paint);
-  return format === 'pretty' ? asTyped(text, invocation) : text;
+  return format === 'pretty' && report.advises === true ? asTyped(text, invocation) : text;
 }
 
 export function positive(text: string, flag: string): number {

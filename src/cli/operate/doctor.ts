@@ -140,6 +140,7 @@ function doctorReport({ cluster, at, nodes }: ClusterView, results: readonly Che
       notChecked: blind,
       findings: all,
     },
+    advises: true,
     table: table(
       ['SEVERITY', 'CHECK', 'FINDING', 'MEANS', 'DO'],
       all.map(({ severity, check, finding, means, remedy }) => ({

@@ -126,6 +126,7 @@ async function list(context: Context, flags: ShownFlags): Promise<ExitCode> {
   const more = `\nThere are more; --limit ${limit * 2} shows more, \`baton lost-writes export\` writes all of them to a file.\n`;
   context.print({
     value: { lostWrites: lost.map(valueOf), hasMore, notAsked: silent.map(({ name }) => name) },
+    advises: true,
     table: rows,
     pretty: (paint) =>
       lost.length === 0 ? noneText(flags.all) : `${pretty(rows, paint)}${hasMore ? more : ''}`,

@@ -34,6 +34,8 @@ export interface Report {
   readonly table: Table;
   /** What people read; the table alone if absent. */
   readonly pretty?: (paint: Paint) => string;
+  /** It names commands for the reader to type. Others may hold words of users, which stay as they are. */
+  readonly advises?: boolean;
 }
 
 export type Paint = (text: string, tone: Tone) => string;
