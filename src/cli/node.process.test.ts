@@ -93,13 +93,22 @@ class Machines {
   static async start(): Promise<Machines> {
     const ports = await portsFor(REGIONS);
     const machines = new Machines(ports, [await freePort(), await freePort(), await freePort()]);
-    const acceptors = ['a1', 'a2', 'a3'].map((name) => machines.spawn('acceptor', name));
-    for (const region of REGIONS) machines.startNode(region);
+    try {
+      await machines.startAll();
+      return machines;
+    } catch (error) {
+      await machines.nursery.close();
+      throw error;
+    }
+  }
+
+  async startAll(): Promise<void> {
+    const acceptors = ['a1', 'a2', 'a3'].map((name) => this.spawn('acceptor', name));
+    for (const region of REGIONS) this.startNode(region);
     await Promise.all(acceptors.map((acceptor) => acceptor.says('acceptor is ready')));
-    await Promise.all([...machines.nodes.values()].map((node) => node.says('node is ready')));
-    await machines.untilReady();
-    machines.map = (await machines.get('west', '/v1/map')).json as ClusterMap;
-    return machines;
+    await Promise.all([...this.nodes.values()].map((node) => node.says('node is ready')));
+    await this.untilReady();
+    this.map = (await this.get('west', '/v1/map')).json as ClusterMap;
   }
 
   write(more: string): void {

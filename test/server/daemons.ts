@@ -98,11 +98,21 @@ export class Daemons {
 
   static async running(options: FileOptions = {}): Promise<Daemons> {
     const daemons = await Daemons.of(options);
-    for (const region of REGIONS) await daemons.start(region);
-    for (const region of REGIONS)
-      await until(`${region} is ready`, async () => (await daemons.get(region, '/readiness')).status === 200);
-    await until('the west writes', async () => (await daemons.get('west', '/primary')).status === 200);
-    return daemons;
+    try {
+      for (const region of REGIONS) await daemons.start(region);
+      await daemons.#untilReady();
+      return daemons;
+    } catch (error) {
+      await daemons.end();
+      throw error;
+    }
+  }
+
+  async #untilReady(): Promise<void> {
+    const isWell = async (region: Region, path: string): Promise<boolean> =>
+      (await this.get(region, path)).status === 200;
+    for (const region of REGIONS) await until(`${region} is ready`, () => isWell(region, '/readiness'));
+    await until('the west writes', () => isWell('west', '/primary'));
   }
 
   writeFile(more?: string): void {

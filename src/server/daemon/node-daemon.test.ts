@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { Daemons, placeOf, REGIONS, RpcClient, START_MS } from '../../../test/server/daemons.ts';
 import { until } from '../../../test/support/until.ts';
 import {
@@ -370,6 +370,7 @@ describe('acceptors that are away', () => {
       (name, at) => `{ name: ${name}, url: "http://127.0.0.1:${11_001 + at}" }`,
     );
     const there = await Daemons.of({ acceptors });
+    onTestFinished(() => there.end());
     const stop = new AbortController();
     const starting = there.start('west', { signal: stop.signal });
     const ended = starting.catch((error: unknown) => error);
@@ -387,13 +388,13 @@ describe('acceptors that are away', () => {
     });
     stop.abort(new Error('enough'));
     expect(await ended).toEqual(new Error('enough'));
-    await there.end();
   });
 });
 
 describe('the consistency level', () => {
   test('is what the state says, in the engine too', async () => {
     const there = await Daemons.running({ more: 'account: { consistency: Session }' });
+    onTestFinished(() => there.end());
     const set = 'items-00';
     const map = (await there.get('west', '/v1/map')).json as ClusterMap;
     expect(map.account.consistency).toBe('Session');
@@ -415,6 +416,5 @@ describe('the consistency level', () => {
       const answer = await client.get(set, id);
       return answer.outcome === 'refused' && answer.code === 'LEVEL_TOO_STRONG';
     });
-    await there.end();
   });
 });
