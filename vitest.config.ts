@@ -67,6 +67,7 @@ export default defineConfig({
           maxWorkers: availableParallelism() + 1,
           isolate: false,
           testTimeout: 180_000,
+          hookTimeout: 180_000,
           sequence: { groupOrder: 0 },
         },
       },
