@@ -95,9 +95,10 @@ async function openSet({ page }: WatchedPage): Promise<string> {
   await page.locator(HEAT).focus();
   await page.keyboard.press('Home');
   await page.keyboard.press('Enter');
-  const title = page.getByRole('heading', { level: 1 });
   await page.waitForURL(/#\/set\//);
-  return title.innerText();
+  const name = decodeURIComponent(page.url().split('#/set/')[1]!);
+  await page.getByRole('heading', { level: 1, name }).waitFor();
+  return name;
 }
 
 describe('a region dies and returns', () => {

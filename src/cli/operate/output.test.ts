@@ -78,6 +78,6 @@ describe('small texts', () => {
   });
 
   it('refuse a format that is none', () => {
-    expect(() => readFormat('xml')).toThrow('-f knows pretty, json, yaml, tsv, not "xml".');
+    expect(() => readFormat('xml')).toThrow('--format must be one of pretty, json, yaml, tsv, not "xml".');
   });
 });
