@@ -89,6 +89,10 @@ export const ONLY_LONG: Readonly<Record<string, OnlyLong>> = {
     because: CAMPAIGN,
     instead: 'test/gateway/surface.process.test.ts',
   },
+  'test/gateway/outage.process.test.ts': {
+    because: 'a campaign: clients of every kind at every door, and a checker for what they saw',
+    instead: 'test/readme/readme.process.test.ts',
+  },
   'test/process/acceptor-kill.process.test.ts': {
     because: CAMPAIGN,
     instead: 'test/process/service.process.test.ts',
@@ -104,7 +108,7 @@ export const TOUCHED: Readonly<Record<string, string>> = {
   'a cluster that is killed and healed under the SDK': 'test/client/failover.process.test.ts',
   'every operation of the SDK': 'test/client/operations.process.test.ts',
   'the public Cosmos client at a door': 'test/gateway/surface.process.test.ts',
-  'the public Cosmos client while its region dies': 'test/gateway/outage.process.test.ts',
+  'the public Cosmos client while its region dies': 'test/readme/readme.process.test.ts',
   'the page in a browser': 'test/dashboard/cluster.process.test.ts',
   "the operators' commands": 'src/cli/operate/operate.process.test.ts',
   'the command line and its help': 'test/cli/cli.process.test.ts',

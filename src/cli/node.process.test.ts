@@ -395,7 +395,7 @@ describe('a start that cannot be is one line', () => {
     expect(await refused('acceptor', ...config, '--name', 'a1')).toContain('[DATA_LOCKED]');
     expect(await misused('acceptor', ...config)).toContain('--config needs --name.');
     expect(await misused('acceptor', ...config, '--name', 'a1', '--data', 'x')).toContain(
-      'the file says that',
+      'the cluster file gives that setting.',
     );
     expect(await misused('acceptor')).toContain('Either --data or --config and --name must be given.');
   });
