@@ -83,6 +83,8 @@ export class NodeStore {
   #running: Promise<void> | undefined;
   /** The commit of the database that is under way. */
   #committing: Promise<void> | undefined;
+  /** It holds writes that are not in the journal: until it has ended they are not durable, and nothing behind them may be. */
+  #isPastJournal = false;
   #commitTimer: Timer | undefined;
   #isCommitDue = false;
   /** Why the database did not take what it was last given. */
@@ -337,6 +339,7 @@ export class NodeStore {
 
   /** Makes what was written durable. Returns why it could not. */
   async #write(): Promise<Error | undefined> {
+    if (this.#isPastJournal) await this.#committing;
     for (const partition of this.#touched) partition.settle();
     const writes = this.#queue.unjournaled();
     if (writes.length === 0 && this.#commitError === undefined) return undefined;
@@ -383,8 +386,10 @@ export class NodeStore {
       this.#commitError = error as Error;
     }
     if (this.#isAbandoned) return;
+    this.#isPastJournal = what === 'all' && this.#queue.unjournaled().length > 0;
     this.#committing = this.#commit(partitions, what).finally(() => {
       this.#committing = undefined;
+      this.#isPastJournal = false;
       this.#growing = 0;
       if (!this.#isAbandoned) this.#usedBytes = this.#tables.usedBytes;
       if (this.#hasWork || this.#commitError !== undefined) this.#commitSoon();

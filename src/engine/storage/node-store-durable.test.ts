@@ -1,0 +1,105 @@
+/** Nothing is told durable before the sync that covers it has returned, whichever way it takes to the disk. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { entryOf, put } from '../../../test/conformance/partition-entries.ts';
+import { synced } from '../../../test/conformance/partition-store.ts';
+import { until } from '../../../test/support/until.ts';
+import type { PartitionStore } from '../core/index.ts';
+import { NodeStore, type NodeStoreOptions } from './node-store.ts';
+import { Tables } from './tables.ts';
+
+const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'baton-store-durable-'));
+afterAll(() => rmSync(root, { recursive: true }));
+afterEach(() => vi.restoreAllMocks());
+let places = 0;
+
+/** Half of a journal file: what is larger goes to the database at once. */
+const JOURNAL_BYTES = 64 * 1024;
+const LARGE = 'x'.repeat(JOURNAL_BYTES);
+
+async function opened(options: Partial<NodeStoreOptions> = {}): Promise<{ node: NodeStore; directory: string }> {
+  const { directory = join(root, String((places += 1))) } = options;
+  const node = await NodeStore.open({ journalBytes: JOURNAL_BYTES, commitMs: 1, ...options, directory });
+  onTestFinished(() => node.close());
+  return { node, directory };
+}
+
+/** Commits of the database wait for `let go`, or fail. */
+class Gate {
+  readonly #commit = Tables.prototype.commit;
+  #waiting: ((error: Error | undefined) => void)[] = [];
+  #isOpen = false;
+
+  constructor() {
+    const through = (): Promise<Error | undefined> =>
+      new Promise((resolve) => {
+        this.#waiting.push(resolve);
+      });
+    const isOpen = (): boolean => this.#isOpen;
+    const commit = this.#commit;
+    vi.spyOn(Tables.prototype, 'commit').mockImplementation(async function gated(this: Tables, ...args) {
+      const error = isOpen() ? undefined : await through();
+      if (error !== undefined) throw error;
+      await commit.apply(this, args);
+    });
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  next(error?: Error): void {
+    this.#waiting.shift()?.(error);
+  }
+
+  open(): void {
+    this.#isOpen = true;
+    for (const resolve of this.#waiting.splice(0)) resolve(undefined);
+  }
+}
+
+async function crashedAndOpened(node: NodeStore, directory: string): Promise<PartitionStore> {
+  await node.abandon();
+  return (await opened({ directory })).node.partition('p');
+}
+
+test('a write too large for the journal is durable when the database has it, not before', async () => {
+  const { node, directory } = await opened();
+  const store = node.partition('p');
+  await synced(store);
+  const gate = new Gate();
+  onTestFinished(() => gate.open());
+  store.append([entryOf(1, 1, [put('a', LARGE)])]);
+  await until('the commit of the large entry', () => gate.waiting > 0);
+  const told = vi.fn<(error: Error | undefined) => void>();
+  store.sync(told);
+  // Something later that the journal could take by itself: it must not overtake what it follows.
+  store.append([entryOf(1, 2, [put('b', 'small')])]);
+  const later = synced(store);
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(told).not.toHaveBeenCalled();
+  gate.open();
+  await later;
+  expect(told).toHaveBeenCalledExactlyOnceWith(undefined);
+  expect((await crashedAndOpened(node, directory)).tail).toEqual({ epoch: 1, lsn: 2 });
+});
+
+test('nothing that was written behind a commit is found without it after a crash', async () => {
+  const { node, directory } = await opened();
+  const store = node.partition('p');
+  await synced(store);
+  const gate = new Gate();
+  store.append([entryOf(1, 1, [put('a', LARGE)])]);
+  await until('the commit of the large entry', () => gate.waiting > 0);
+  store.append([entryOf(1, 2, [put('b', 'small')])]);
+  store.sync(() => {});
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  const ended = node.abandon();
+  gate.next(new Error('killed'));
+  gate.open();
+  await ended;
+  const { tail } = (await opened({ directory })).node.partition('p');
+  expect(tail).toEqual({ epoch: 0, lsn: 0 });
+});
