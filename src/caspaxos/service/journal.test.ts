@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDirectory } from '../../../test/caspaxos/directories.ts';
 import { randomFrom } from '../../../test/caspaxos/lines.ts';
 import { Journal, type JournalRecord } from './journal.ts';
@@ -86,6 +87,27 @@ describe('a journal', () => {
     await journal.append(payload);
     const sequences = (await open(directory, { checkpoint: 4 })).found.map((line) => line.split(':')[0]);
     expect(sequences).toEqual(['5', '6', '7', '8', '9']);
+  });
+
+  test('uses up the number of a record whose append failed, and waits for the checkpoint that covers it', async () => {
+    const directory = await written('one');
+    const { journal } = await open(directory, { checkpoint: 1 });
+    const handle = await openFile('/dev/null', 'w');
+    const prototype = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+    const { write } = prototype;
+    const spied = vi.spyOn(prototype, 'write');
+    spied.mockImplementationOnce(async function failing(this: FileHandle, ...args: unknown[]) {
+      await write.apply(this, args as never);
+      throw new Error('the disk says no');
+    } as never);
+    onTestFinished(() => spied.mockRestore());
+    await expect(journal.append(Buffer.alloc(20_000))).rejects.toThrow('the disk says no');
+    expect([journal.sequence, journal.needsCheckpoint, journal.isFullFor(1)]).toEqual([2, true, true]);
+    await expect(journal.append(Buffer.from('x'))).rejects.toThrow('still waits for its checkpoint');
+    journal.checkpointed(2);
+    await journal.append(Buffer.from('three'));
+    expect((await open(directory, { checkpoint: 2 })).found).toEqual(['3: three']);
   });
 
   test('refuses a record larger than a file', async () => {

@@ -11,6 +11,9 @@
  * Sequence numbers have no gaps. After a crash the records above the checkpoint are read back in order. The last one may
  * be torn: it was never answered, and is dropped. A record that is unreadable *before* a readable one is different:
  * it was answered, so its owner has forgotten something and must not start.
+ *
+ * An append that fails may be on the disk all the same, whole or torn. Its number is used up, and nothing is appended behind it until a checkpoint
+ * covers it: so it is never read back over what the database was given since, and never leaves a gap.
  */
 import { constants, existsSync, type PathLike, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -56,6 +59,8 @@ export class Journal {
   #typicalMs = 0;
   /** The last sequence number in the file that is waiting for its checkpoint, if one is. */
   #otherEndsAt: number | undefined;
+  /** The number of a record that may or may not be there, because its append failed. */
+  #failedAt: number | undefined;
   #scratch = Buffer.alloc(64 * 1024);
 
   private constructor(
@@ -97,18 +102,19 @@ export class Journal {
     return this.#size;
   }
 
-  /** The number of the last durable record. */
+  /** The number of the last record that is, or may be, durable. */
   get sequence(): number {
     return this.#sequence;
   }
 
-  /** Whether a full file waits for its checkpoint. */
+  /** Whether a full file, or a record whose append failed, waits for its checkpoint. */
   get needsCheckpoint(): boolean {
-    return this.#otherEndsAt !== undefined;
+    return this.#otherEndsAt !== undefined || this.#failedAt !== undefined;
   }
 
-  /** Whether a record of that size must wait for a checkpoint of the other file. */
+  /** Whether a record of that size must wait for a checkpoint. */
   isFullFor(payloadBytes: number): boolean {
+    if (this.#failedAt !== undefined) return true;
     return this.#position + recordBytes(payloadBytes) > this.#size && this.#otherEndsAt !== undefined;
   }
 
@@ -116,16 +122,24 @@ export class Journal {
   async append(payload: Uint8Array): Promise<void> {
     const bytes = recordBytes(payload.length);
     assert(bytes <= this.#size, 'a batch larger than the journal');
+    assert(this.#failedAt === undefined, 'a record whose append failed still waits for its checkpoint');
     if (this.#position + bytes > this.#size) this.#switch();
     const sequence = this.#sequence + 1;
-    await this.#write(this.#files[this.#active], this.#encode(sequence, payload, bytes), bytes);
-    this.#position += bytes;
-    this.#sequence = sequence;
+    try {
+      await this.#write(this.#files[this.#active], this.#encode(sequence, payload, bytes), bytes);
+      this.#position += bytes;
+    } catch (error) {
+      this.#failedAt = sequence;
+      throw error;
+    } finally {
+      this.#sequence = sequence;
+    }
   }
 
   /** Everything up to `sequence` is in the database now. */
   checkpointed(sequence: number): void {
     if (this.#otherEndsAt !== undefined && sequence >= this.#otherEndsAt) this.#otherEndsAt = undefined;
+    if (this.#failedAt !== undefined && sequence >= this.#failedAt) this.#failedAt = undefined;
   }
 
   async close(): Promise<void> {
@@ -218,7 +232,11 @@ async function syncDirectory(directory: string): Promise<void> {
 async function scan(file: FileHandle, checkpoint: number, salt: number): Promise<JournalRecord[]> {
   const { size } = await file.stat();
   const content = Buffer.alloc(size);
-  await file.read(content, 0, size, 0);
+  for (let at = 0; at < size;) {
+    const { bytesRead } = await file.read(content, at, size - at, at);
+    if (bytesRead === 0) break; // It became shorter meanwhile: what is not there cannot be read.
+    at += bytesRead;
+  }
   const records: JournalRecord[] = [];
   for (let at = 0; at + HEADER <= size;) {
     const record = decode(content, at, salt);

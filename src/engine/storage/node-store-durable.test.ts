@@ -1,5 +1,6 @@
 /** Nothing is told durable before the sync that covers it has returned, whichever way it takes to the disk. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -15,11 +16,19 @@ afterAll(() => rmSync(root, { recursive: true }));
 afterEach(() => vi.restoreAllMocks());
 let places = 0;
 
+/** Records that are long are written by it. */
+const file = await openFile('/dev/null', 'w');
+const FILE_HANDLE = Object.getPrototypeOf(file) as FileHandle;
+await file.close();
+const REAL_WRITE = FILE_HANDLE.write;
+
 /** Half of a journal file: what is larger goes to the database at once. */
 const JOURNAL_BYTES = 64 * 1024;
 const LARGE = 'x'.repeat(JOURNAL_BYTES);
 
-async function opened(options: Partial<NodeStoreOptions> = {}): Promise<{ node: NodeStore; directory: string }> {
+async function opened(
+  options: Partial<NodeStoreOptions> = {},
+): Promise<{ node: NodeStore; directory: string }> {
   const { directory = join(root, String((places += 1))) } = options;
   const node = await NodeStore.open({ journalBytes: JOURNAL_BYTES, commitMs: 1, ...options, directory });
   onTestFinished(() => node.close());
@@ -102,4 +111,21 @@ test('nothing that was written behind a commit is found without it after a crash
   await ended;
   const { tail } = (await opened({ directory })).node.partition('p');
   expect(tail).toEqual({ epoch: 0, lsn: 0 });
+});
+
+test('a record whose append failed is not read back over what was written since', async () => {
+  const { node, directory } = await opened({ commitMs: 60_000 });
+  const store = node.partition('p');
+  await synced(store);
+  const write = vi.spyOn(FILE_HANDLE, 'write');
+  write.mockImplementationOnce(async function failing(this: FileHandle, ...args: unknown[]) {
+    await REAL_WRITE.apply(this, args as never);
+    throw new Error('the disk says no');
+  } as never);
+  store.append([entryOf(1, 1, [put('a', 'x'.repeat(JOURNAL_BYTES / 3))])]);
+  await expect(synced(store)).rejects.toThrow('the disk says no');
+  store.truncate(0, 0);
+  store.append([entryOf(2, 1, [put('a', LARGE)])]);
+  await synced(store);
+  expect((await crashedAndOpened(node, directory)).tail).toEqual({ epoch: 2, lsn: 1 });
 });
