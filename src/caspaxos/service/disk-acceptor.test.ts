@@ -208,6 +208,35 @@ describe('a data directory', () => {
     await tamper(directory, async (database) => expect(database.get(registerKey('bad'))).toBe('garbage'));
   });
 
+  test('with a changed digit in its checkpoint is refused: it would skip records that it answered', async () => {
+    const directory = temporaryDirectory();
+    const acceptor = await openFor(directory);
+    await acceptor.handle([accept('a', 1, 'v')], 0);
+    await acceptor.close();
+    await tamper(directory, (database) =>
+      database.put(
+        'checkpoint',
+        database.get('checkpoint')!.replace(/\d+(?=\}$)/, (digits) => `${Number(digits) + 5}`),
+      ),
+    );
+    await expect(DiskAcceptor.open({ directory })).rejects.toMatchObject({ code: 'CORRUPT_RECORD' });
+  });
+
+  test('whose checkpoint an earlier version wrote, without a checksum, starts, and writes the present one', async () => {
+    const directory = temporaryDirectory();
+    const acceptor = await openFor(directory);
+    await acceptor.handle([accept('a', 1, 'v')], 0);
+    const { sequence } = acceptor;
+    await acceptor.close();
+    await tamper(directory, (database) => database.put('checkpoint', `${sequence}`));
+    const again = await openFor(directory);
+    await again.handle([accept('a', 2, 'w')], 0);
+    await again.close();
+    await tamper(directory, async (database) =>
+      expect(database.get('checkpoint')).toMatch(/^baton1 [0-9a-f]{8} \{"checkpoint":\d+\}$/),
+    );
+  });
+
   test.each([
     ['garbage', 'CORRUPT_RECORD'],
     ['baton9 00000000 {}', 'FORMAT_NEWER'],

@@ -6,7 +6,7 @@
 import type { RootDatabase } from 'lmdb';
 import { assert } from '../../protocol/index.ts';
 import { EMPTY_RECORD, type RegisterRecord } from '../core/index.ts';
-import { decodeRecord, encodeRecord } from '../stores/documents.ts';
+import { decodeCheckpoint, decodeRecord, encodeCheckpoint, encodeRecord } from '../stores/documents.ts';
 import { registerKey, registerOf, REGISTER_PREFIX } from '../stores/keys.ts';
 import { committed } from './committed.ts';
 
@@ -33,9 +33,10 @@ export class RecordTable {
     this.#cacheBytes = cacheBytes;
   }
 
-  /** The number of the last journal record that the database holds everything of. */
+  /** The number of the last journal record that the database holds everything of. Throws CORRUPT_RECORD rather than skip a record. */
   get checkpoint(): number {
-    return Number(this.#database.get(CHECKPOINT_KEY) ?? 0);
+    const text = this.#database.get(CHECKPOINT_KEY);
+    return text === undefined ? 0 : decodeCheckpoint(text, `The checkpoint in ${this.#name}`);
   }
 
   get isEmpty(): boolean {
@@ -91,7 +92,7 @@ export class RecordTable {
       puts = [];
     }
     await committed(puts);
-    await committed([this.#database.put(CHECKPOINT_KEY, String(sequence))]);
+    await committed([this.#database.put(CHECKPOINT_KEY, encodeCheckpoint(sequence))]);
   }
 
   /** Of what the database holds. */
