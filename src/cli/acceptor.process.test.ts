@@ -1,6 +1,6 @@
 /** `baton acceptor` told to reload: a new token and certificate for who comes next, and the old ones if they are wrong. */
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -71,6 +71,18 @@ async function serialAt(url: string): Promise<string> {
   socket.destroy();
   return serialNumber;
 }
+
+describe('the data of an acceptor', () => {
+  test('are for its user only, in a directory that was open to everybody, too', async () => {
+    const data = join(nursery.directory, 'open');
+    mkdirSync(data, { mode: 0o755 });
+    const acceptor = new Acceptor('--data', data, '--listen', '127.0.0.1:0');
+    await acceptor.says('acceptor is ready');
+    const files = readdirSync(data);
+    expect(files).toContain('data.mdb');
+    expect(files.filter((name) => (statSync(join(data, name)).mode & 0o077) !== 0)).toEqual([]);
+  });
+});
 
 describe('SIGHUP', () => {
   test('puts a new token and a new certificate in force, and keeps who is connected', async () => {

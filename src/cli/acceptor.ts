@@ -10,6 +10,7 @@ import {
 } from '../caspaxos/index.ts';
 import { UsageError } from './errors.ts';
 import { logLevel, parseListen, positiveInteger } from './flags.ts';
+import { forOwnerOnly } from './owner.ts';
 import { toldToStop } from './stopping.ts';
 
 interface AcceptorFlags {
@@ -71,6 +72,7 @@ Examples:
 }
 
 async function runAcceptor(flags: AcceptorFlags): Promise<void> {
+  forOwnerOnly();
   let hangUp = (): void => {};
   process.on('SIGHUP', () => hangUp());
   const load = async (): Promise<Place> => (flags.config === undefined ? placeIn(flags) : fromFile(flags));

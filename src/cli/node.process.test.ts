@@ -1,6 +1,6 @@
 /** `baton node` and `baton acceptor` as people run them: three of each, from one file. */
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -221,6 +221,14 @@ describe('three regions', () => {
     await there.untilHome();
     for (let at = 0; at < 20; at += 1) await there.put(`d${at}`, at);
     for (const region of REGIONS) await there.untilRead(region, 'd7', 7);
+  });
+
+  test('keep their data for their user only', () => {
+    const data = join(there.nursery.directory, 'west-1');
+    const files = readdirSync(data, { recursive: true, encoding: 'utf8' });
+    expect(files).toContain('data.mdb');
+    const open = ['.', ...files].filter((name) => (statSync(join(data, name)).mode & 0o077) !== 0);
+    expect(open).toEqual([]);
   });
 
   test('a switchover that an operator asks for over HTTP', async () => {

@@ -4,6 +4,7 @@ import { type Logger, pino } from 'pino';
 import { type ClusterConfig, formatAddress, formatProblem, readClusterFile } from '../server/config/index.ts';
 import { NodeDaemon } from '../server/daemon/index.ts';
 import { logLevel, positiveInteger } from './flags.ts';
+import { forOwnerOnly } from './owner.ts';
 import { toldToStop } from './stopping.ts';
 import { version } from './version.ts';
 
@@ -35,6 +36,7 @@ export function nodeCommand(): Command {
 }
 
 async function runNode(flags: NodeFlags): Promise<void> {
+  forOwnerOnly();
   const stopWithin = positiveInteger(flags.stopWithin, '--stop-within');
   const asked = flags.logLevel === undefined ? undefined : logLevel(flags.logLevel);
   let hangUp = (): void => {};

@@ -12,6 +12,7 @@ import {
 import { UsageError } from './errors.ts';
 import { positiveInteger } from './flags.ts';
 import { dataDirectory } from './local.ts';
+import { forOwnerOnly } from './owner.ts';
 import { Screen, UpProgress } from './up-progress.ts';
 import { describeJson, describePretty, moveText, obeyedText, orderText, shown } from './up-text.ts';
 
@@ -94,6 +95,7 @@ Examples:
 }
 
 async function run(flags: UpFlags): Promise<void> {
+  forOwnerOnly();
   const screen = new Screen(flags.json ? undefined : process.stdout);
   const begun = performance.now();
   const ending = new AbortController();

@@ -55,7 +55,7 @@ export interface BackupSource {
 /** Writes the backup. Nothing up to `committed` may be trimmed meanwhile. */
 export async function writeBackup(directory: string, source: BackupSource): Promise<BackupManifest> {
   const { store, committed, partitionSet, takenAt } = source;
-  await mkdir(directory, { recursive: true });
+  await mkdir(directory, { recursive: true, mode: 0o700 });
   if ((await readdir(directory)).length > 0)
     throw new EngineError(
       'BACKUP_EXISTS',

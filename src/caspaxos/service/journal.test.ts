@@ -1,9 +1,9 @@
 import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryDirectory } from '../../../test/caspaxos/directories.ts';
 import { randomFrom } from '../../../test/caspaxos/lines.ts';
+import { failNextWrite } from '../../../test/support/failing-disk.ts';
 import { Journal, type JournalRecord } from './journal.ts';
 
 const SIZE = 64 * 1024;
@@ -92,16 +92,7 @@ describe('a journal', () => {
   test('uses up the number of a record whose append failed, and waits for the checkpoint that covers it', async () => {
     const directory = await written('one');
     const { journal } = await open(directory, { checkpoint: 1 });
-    const handle = await openFile('/dev/null', 'w');
-    const prototype = Object.getPrototypeOf(handle) as FileHandle;
-    await handle.close();
-    const { write } = prototype;
-    const spied = vi.spyOn(prototype, 'write');
-    spied.mockImplementationOnce(async function failing(this: FileHandle, ...args: unknown[]) {
-      await write.apply(this, args as never);
-      throw new Error('the disk says no');
-    } as never);
-    onTestFinished(() => spied.mockRestore());
+    await failNextWrite('the disk says no');
     await expect(journal.append(Buffer.alloc(20_000))).rejects.toThrow('the disk says no');
     expect([journal.sequence, journal.needsCheckpoint, journal.isFullFor(1)]).toEqual([2, true, true]);
     await expect(journal.append(Buffer.from('x'))).rejects.toThrow('still waits for its checkpoint');

@@ -37,7 +37,7 @@ export class LmdbStore implements AcceptorStore {
   constructor(path: string) {
     this.url = `lmdb:${path}`;
     try {
-      mkdirSync(path, { recursive: true });
+      mkdirSync(path, { recursive: true, mode: 0o700 });
       this.#shared = acquire(realpathSync(path));
     } catch (error) {
       throw asCasPaxosError(error, 'STORE_FAILED', `${this.url} cannot be opened`);

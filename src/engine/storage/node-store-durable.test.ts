@@ -1,11 +1,11 @@
 /** Nothing is told durable before the sync that covers it has returned, whichever way it takes to the disk. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { entryOf, put } from '../../../test/conformance/partition-entries.ts';
 import { synced } from '../../../test/conformance/partition-store.ts';
+import { failNextWrite } from '../../../test/support/failing-disk.ts';
 import { until } from '../../../test/support/until.ts';
 import type { PartitionStore } from '../core/index.ts';
 import { NodeStore, type NodeStoreOptions } from './node-store.ts';
@@ -15,12 +15,6 @@ const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'b
 afterAll(() => rmSync(root, { recursive: true }));
 afterEach(() => vi.restoreAllMocks());
 let places = 0;
-
-/** Records that are long are written by it. */
-const file = await openFile('/dev/null', 'w');
-const FILE_HANDLE = Object.getPrototypeOf(file) as FileHandle;
-await file.close();
-const REAL_WRITE = FILE_HANDLE.write;
 
 /** Half of a journal file: what is larger goes to the database at once. */
 const JOURNAL_BYTES = 64 * 1024;
@@ -37,7 +31,7 @@ async function opened(
 
 /** Commits of the database wait for `let go`, or fail. */
 class Gate {
-  readonly #commit = Tables.prototype.commit;
+  readonly #commit: Tables['commit'] = Reflect.get(Tables.prototype, 'commit');
   #waiting: ((error: Error | undefined) => void)[] = [];
   #isOpen = false;
 
@@ -117,11 +111,7 @@ test('a record whose append failed is not read back over what was written since'
   const { node, directory } = await opened({ commitMs: 60_000 });
   const store = node.partition('p');
   await synced(store);
-  const write = vi.spyOn(FILE_HANDLE, 'write');
-  write.mockImplementationOnce(async function failing(this: FileHandle, ...args: unknown[]) {
-    await REAL_WRITE.apply(this, args as never);
-    throw new Error('the disk says no');
-  } as never);
+  await failNextWrite('the disk says no');
   store.append([entryOf(1, 1, [put('a', 'x'.repeat(JOURNAL_BYTES / 3))])]);
   await expect(synced(store)).rejects.toThrow('the disk says no');
   store.truncate(0, 0);

@@ -28,7 +28,7 @@ export interface Room {
 /** Makes the directory. Throws DISK_TOO_SMALL or DATA_UNUSABLE. */
 export async function prepareData(directory: string, leastFreeBytes = LEAST_FREE_BYTES): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true });
+    await mkdir(directory, { recursive: true, mode: 0o700 });
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     throw new DaemonError('DATA_UNUSABLE', `The data directory ${directory} cannot be made: ${code}.`);

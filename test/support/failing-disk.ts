@@ -1,0 +1,17 @@
+/** A disk that fails now and then. */
+import { type FileHandle, open } from 'node:fs/promises';
+import { onTestFinished, vi } from 'vitest';
+
+/** The next write through a file handle reaches the disk, and is told to have failed all the same. */
+export async function failNextWrite(message: string): Promise<void> {
+  const handle = await open('/dev/null', 'w');
+  const prototype = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const write = Reflect.get(prototype, 'write') as (...args: unknown[]) => Promise<never>;
+  const spied = vi.spyOn(prototype, 'write');
+  onTestFinished(() => spied.mockRestore());
+  spied.mockImplementationOnce(async function failing(this: FileHandle, ...args: unknown[]) {
+    await write.apply(this, args);
+    throw new Error(message);
+  });
+}
