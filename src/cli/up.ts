@@ -13,6 +13,7 @@ import { UsageError } from './errors.ts';
 import { positiveInteger } from './flags.ts';
 import { dataDirectory } from './local.ts';
 import { forOwnerOnly } from './owner.ts';
+import { withoutRepetitions } from './stopping.ts';
 import { Screen, UpProgress } from './up-progress.ts';
 import { describeJson, describePretty, moveText, obeyedText, orderText, shown } from './up-text.ts';
 
@@ -168,20 +169,22 @@ function stopOnSignals(
   screen: Screen,
 ): { settled(): Promise<void> } {
   let stopping: Promise<void> | undefined;
-  const onSignal = (): void => {
+  const onSignal = withoutRepetitions((): void => {
     if (stopping === undefined) {
       ending.abort();
       screen.say('\nStopping the cluster; press Ctrl-C again to kill it ...');
       stopping = cluster.stop();
-    } else void cluster.killAll();
-  };
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const signal of signals) process.on(signal, onSignal);
+    } else {
+      screen.say('Killing the cluster ...');
+      void cluster.killAll();
+    }
+  });
+  // They stay until the process ends, so that a late signal does not change its exit code.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   if (stopWithParent) process.stdin.resume().once('end', onSignal).once('error', onSignal);
   return {
     async settled() {
       await stopping;
-      for (const signal of signals) process.off(signal, onSignal);
       if (stopWithParent) process.stdin.destroy();
     },
   };
