@@ -147,7 +147,7 @@ describe('a directory', () => {
       const blocked = new LocalCluster({ ...SHAPE, directory, portBase });
       await expect(blocked.start()).rejects.toMatchObject({
         code: 'PORT_TAKEN',
-        message: `Port ${portBase + 202} on 127.0.0.1, needed for acceptor a2, is in use by another process; stop that process, or choose other ports for the whole cluster with --port-base.`,
+        message: `Port ${portBase + 202} on 127.0.0.1, needed for acceptor a2, is in use by another process; stop that process, or choose other ports for the whole cluster, for example with \`baton up --port-base 5100\`.`,
       });
     } finally {
       server.close();

@@ -282,12 +282,13 @@ export class LocalCluster {
     this.#portBase = portBase;
     this.#namespaces = namespaces;
     this.#cuts = new Cuts(namespaces);
+    // Before anything is written: a cluster that never ran should not decide the shape of the next.
+    await demandFreePorts(listenersOf(config, namespaces !== undefined));
     await makeKeys(directory, config);
     await makeTokens(directory, config);
     await keepPasswords(config, stores);
     await writeWhole(config.path, formatClusterFile(config, { withSecrets: true }));
     this.#processes = this.#household(config);
-    await demandFreePorts(listenersOf(config, namespaces !== undefined));
     this.#operatorToken = readToken(config, 'operator');
     this.#observer = this.#makeObserver(config);
     const control = await this.#control.listen(namespaces?.machine);

@@ -43,7 +43,7 @@ export async function demandFreePorts(uses: readonly Use[]): Promise<void> {
     const why = reason === 'EADDRINUSE' ? 'is in use by another process' : `cannot be used (${reason})`;
     throw new LocalClusterError(
       'PORT_TAKEN',
-      `Port ${address.port} on ${address.host}, needed for ${who}, ${why}; stop that process, or choose other ports for the whole cluster with --port-base.`,
+      `Port ${address.port} on ${address.host}, needed for ${who}, ${why}; stop that process, or choose other ports for the whole cluster, for example with \`baton up --port-base 5100\`.`,
     );
   }
 }
