@@ -72,7 +72,7 @@ export interface HistoryEntry {
   readonly who: string;
   readonly gcn: number;
   readonly fromGcn: number;
-  /** Who lost the writes, and who got them or shall get them. */
+  /** The region that stopped being the write region; the one that became it, or is to become it. */
   readonly from: string | null;
   readonly to: string | null;
   readonly sentence: string;

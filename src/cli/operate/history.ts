@@ -32,7 +32,11 @@ export function historyCommand(stage: Stage): Command {
       ]),
     ),
   )
-    .option('--limit <n>', 'number of changes to show, latest last', '50')
+    .option(
+      '--limit <n>',
+      'number of changes to read, counted for each partition-set; the latest are last',
+      '200',
+    )
     .action(
       running(
         stage,
@@ -47,14 +51,18 @@ async function historyReport({ cluster }: Context, flags: HistoryFlags): Promise
   const limit = wholeNumber(flags.limit, '--limit');
   const names = await scopedNames(cluster, flags);
   const { changes, hasMore } = await readHistory(cluster, names, limit);
-  const rows = table(['TIME', 'PARTITION-SET', right('GCN'), 'WHAT', 'WHY'], changes.map(rowOf));
+  const heads = ['TIME', 'PARTITION-SET', right('GCN'), 'WHAT', 'WHY'];
+  const rows = table(
+    heads,
+    changes.map((change) => rowOf([change])),
+  );
   return {
     value: { history: changes.map((change) => ({ ...change, sentence: sentence(change) })), hasMore },
     table: rows,
     pretty: (paint) => {
       if (changes.length === 0) return 'Nothing has changed yet.\n';
       const more = hasMore ? `\nThere are earlier changes; --limit ${limit * 2} shows more.\n` : '';
-      return `${pretty(rows, paint)}${more}`;
+      return `${pretty(table(heads, together(changes).map(rowOf)), paint)}${more}`;
     },
   };
 }
@@ -67,10 +75,38 @@ const TONES: Readonly<Record<string, Tone>> = {
   'gave up': 'warning',
 };
 
-function rowOf(change: HistoryRecord): Row {
-  const { at, partitionSet, from, to, what } = change;
+/** The same change of many partition-sets takes no longer than this: a later one has a cause of its own. */
+const TOGETHER_MS = 10_000;
+
+/** One event, such as the death of a region, changes many partition-sets: those are one line for people. */
+function together(changes: readonly HistoryRecord[]): readonly (readonly HistoryRecord[])[] {
+  const groups: HistoryRecord[][] = [];
+  const latest = new Map<string, HistoryRecord[]>();
+  for (const change of changes) {
+    const { what, why, from, to, region, at } = change;
+    const key = JSON.stringify([what, why, from, to, region]);
+    const group = latest.get(key);
+    const isSame =
+      group !== undefined &&
+      Date.parse(at) - Date.parse(group[0]!.at) <= TOGETHER_MS &&
+      !group.some(({ partitionSet }) => partitionSet === change.partitionSet);
+    if (isSame) group.push(change);
+    else {
+      const begun = [change];
+      latest.set(key, begun);
+      groups.push(begun);
+    }
+  }
+  return groups;
+}
+
+function rowOf(changes: readonly HistoryRecord[]): Row {
+  const [first] = changes as readonly [HistoryRecord];
+  const { at, from, to, what, partitionSet } = first;
   const gcn = from === to ? String(to) : `${from} to ${to}`;
-  return { cells: [at, partitionSet, gcn, what, sentence(change)], tone: TONES[what] ?? 'plain' };
+  const where = changes.length === 1 ? partitionSet : `${partitionSet} and ${changes.length - 1} more`;
+  const who = [...new Set(changes.map((change) => change.who))].sort().join(', ');
+  return { cells: [at, where, gcn, what, sentence({ ...first, who })], tone: TONES[what] ?? 'plain' };
 }
 
 function sentence(change: HistoryRecord): string {

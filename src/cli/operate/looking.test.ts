@@ -254,9 +254,9 @@ describe('baton history', () => {
     fake.node('east').history['items-01'] = [{ ...raised, why: 'forced', at: '2030-01-01T00:00:00.500Z' }];
     const { out, code } = await fake.run(['history']);
     expect(out.trimEnd().split('\n').slice(1)).toEqual([
-      '2030-01-01T00:00:00.000Z  items-00       1 to 2  raised   west lost the writes (GCN 1 to 2, by east): its lease ran out without a sign of life.',
-      '2030-01-01T00:00:00.500Z  items-01       1 to 2  raised   west lost the writes (GCN 1 to 2, by east): an operator forced it.',
-      '2030-01-01T00:00:01.000Z  items-00            2  elected  east was elected write region (GCN 2, in an update of east).',
+      '2030-01-01T00:00:00.000Z  items-00       1 to 2  raised   west is no longer the write region (GCN 1 to 2, recorded by east): its lease expired without a renewal.',
+      '2030-01-01T00:00:00.500Z  items-01       1 to 2  raised   west is no longer the write region (GCN 1 to 2, by east): an operator forced it.',
+      '2030-01-01T00:00:01.000Z  items-00            2  elected  east was elected write region (GCN 2, recorded by east).',
     ]);
     expect(code).toBe(0);
     expect(rowsIn((await fake.run(['history', '-f', 'tsv'])).out)).toHaveLength(4);
@@ -272,6 +272,21 @@ describe('baton history', () => {
     expect(out).toContain('There are earlier changes; --limit 2 shows more.');
     expect((await fake.run(['history', '--limit', '2'])).out).not.toContain('earlier');
     expect((await fake.run(['history', '--limit', '1.5'])).code).toBe(2);
+  });
+
+  it('has one line for what happened to many partition-sets at once', async () => {
+    const later = { ...raised, at: '2030-01-01T00:00:00.200Z', who: 'north' };
+    fake.node('east').history['items-00'] = [raised, elected];
+    fake.node('east').history['items-01'] = [later, { ...elected, region: 'north' }];
+    fake.node('east').history['items-02'] = [{ ...raised, at: '2030-01-01T00:00:20.000Z' }];
+    const { out } = await fake.run(['history']);
+    expect(out.trimEnd().split('\n').slice(1)).toEqual([
+      '2030-01-01T00:00:00.000Z  items-00 and 1 more  1 to 2  raised   west is no longer the write region (GCN 1 to 2, recorded by east, north): its lease expired without a renewal.',
+      '2030-01-01T00:00:01.000Z  items-00                  2  elected  east was elected write region (GCN 2, recorded by east).',
+      '2030-01-01T00:00:01.000Z  items-01                  2  elected  north was elected write region (GCN 2, recorded by east).',
+      '2030-01-01T00:00:20.000Z  items-02             1 to 2  raised   west is no longer the write region (GCN 1 to 2, recorded by east): its lease expired without a renewal.',
+    ]);
+    expect(rowsIn((await fake.run(['history', '-f', 'tsv'])).out)).toHaveLength(6);
   });
 
   it('goes through as many pages as it takes', async () => {

@@ -147,7 +147,7 @@ describe('three real nodes', () => {
     expect(moved.partitionSets[0]!.gapMs).toBeGreaterThanOrEqual(0);
     const history = await baton('history', '--partition-set', 'items-00');
     expect(history.out).toContain('an operator asked for it.');
-    expect(history.out).toContain('A planned move of the writes to east began (GCN ');
+    expect(history.out).toContain('A planned move of the writes to east started (GCN ');
     expect(history.out).toContain('The writes moved to east without loss (GCN ');
   });
 
@@ -193,7 +193,7 @@ describe('three real nodes', () => {
     const { out } = await ends(1, 'doctor');
     expect(out).toContain('The node west-1 of west does not answer');
     expect((await baton('history', '--partition-set', lost)).out).toMatch(
-      /west lost the writes .*: its lease ran out without a sign of life\./,
+      /west is no longer the write region .*: its lease expired without a renewal\./,
     );
     expect((await baton('lost-writes')).out).toBe('There are no open lost writes.\n');
     const prediction = await ends(1, 'doctor', '--if-dies', 'east');

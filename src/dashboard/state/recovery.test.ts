@@ -71,7 +71,7 @@ describe('a recovery', () => {
     expect(it.recoveries.seen).toEqual({ failover: 0, planned: 1, resumed: 0 });
   });
 
-  test('is a failover too when the region that lost the writes is the first to tell of the new GCN', () => {
+  test('is a failover too when the old write region is the first to tell of the new GCN', () => {
     const it = model();
     say(it, 'east-1', row({ gcn: 2, writer: null, phase: 'Ungraceful', cause: 'silence' }), 1000);
     say(it, 'west-1', row({ gcn: 2, step: 3, writer: 'west', canWrite: true, cause: 'silence' }), 1700);

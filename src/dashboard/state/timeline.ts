@@ -8,7 +8,7 @@ export interface ChangeGroup {
   readonly id: number;
   readonly what: string;
   readonly cause: string;
-  /** The region that the sentence is about: who lost the writes, or who gets them. */
+  /** The region that the sentence is about: the one that stopped being the write region, or the one that becomes it. */
   readonly region: string | null;
   /** The first and the last of them. */
   readonly fromMs: number;
@@ -113,7 +113,7 @@ function keyOf({ partitionSet, at, what, gcn, fromGcn }: HistoryEntry): string {
   return `${partitionSet} ${at} ${what} ${gcn} ${fromGcn}`;
 }
 
-/** A loss is told of the one that lost the writes, everything else of the one that gets them. */
+/** The loss of the writes is told of the old write region, everything else of the new one. */
 function regionOf({ what, from, to }: HistoryEntry): string | null {
   return what === 'raised' ? from : to;
 }

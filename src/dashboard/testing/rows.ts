@@ -51,7 +51,7 @@ export function change(fields: Partial<HistoryEntry> = {}): HistoryEntry {
     fromGcn: 1,
     from: 'east',
     to: null,
-    sentence: 'east lost the writes.',
+    sentence: 'east is no longer the write region.',
     ...fields,
   };
 }

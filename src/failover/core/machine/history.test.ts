@@ -22,22 +22,22 @@ describe('every change of phase leaves a sentence that names who, why and the GC
     [
       'silence',
       () => accepted(healthy(), silence(healthy(), 'B')),
-      'A lost the writes (GCN 1 to 2, by B): its lease ran out without a sign of life.',
+      'A is no longer the write region (GCN 1 to 2, recorded by B): its lease expired without a renewal.',
     ],
     [
       'unable',
       () => after(healthy(), (now) => heartbeat(now, 'A', { canCommit: false })),
-      'A lost the writes (GCN 1 to 2, by A): it cannot commit writes and asked to be replaced.',
+      'A is no longer the write region (GCN 1 to 2, recorded by A): it cannot commit writes and asked to be replaced.',
     ],
     [
       'stop',
       () => after(healthy(), (now) => heartbeat(now, 'A', { stopping: true })),
-      'A lost the writes (GCN 1 to 2, by A): it is being stopped.',
+      'A is no longer the write region (GCN 1 to 2, recorded by A): it is being stopped.',
     ],
     [
       'forced',
       () => after(healthy(), () => intent({ kind: 'failover' }, { who: 'mia' })),
-      'A lost the writes (GCN 1 to 2, by mia): an operator forced it.',
+      'A is no longer the write region (GCN 1 to 2, by mia): an operator forced it.',
     ],
     [
       'forced again',
@@ -47,24 +47,24 @@ describe('every change of phase leaves a sentence that names who, why and the GC
           () => intent({ kind: 'failover' }),
           () => intent({ kind: 'failover' }, { id: 'x', who: 'mia' }),
         ),
-      'The election began anew (GCN 2 to 3, by mia): an operator forced it.',
+      'The election restarted (GCN 2 to 3, by mia): an operator forced it.',
     ],
     [
       'election',
       () => failedOver(healthy(), ['C', 'B']),
-      'B was elected write region (GCN 2, in an update of B).',
+      'B was elected write region (GCN 2, recorded by B).',
     ],
     [
       'begin',
       () => movingTo('B'),
-      'A planned move of the writes to B began (GCN 1): an operator asked for it.',
+      'A planned move of the writes to B started (GCN 1): an operator requested it.',
     ],
     ['switch', () => quiesced(quiescing('B')), 'The writes moved to B without loss (GCN 1 to 2).'],
     [
       'give up',
       () =>
         after(quiescing('B'), (now) => heartbeat(now, 'A', { wait: { step: now.step, waitedMs: 60_000 } })),
-      'The planned move to B was given up (GCN 1): took too long. Writes go on where they were.',
+      'The planned move to B was abandoned (GCN 1): it took too long. The write region stays the same.',
     ],
   ])('%s', (_, make, sentence) => {
     expect(lastOf(make())).toBe(`${NOON}: ${sentence}`);

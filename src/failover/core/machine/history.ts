@@ -68,36 +68,44 @@ function sameEntry(a: HistoryEntry, b: HistoryEntry): boolean {
 }
 
 const RAISED: Readonly<Record<string, string>> = {
-  silence: 'its lease ran out without a sign of life',
+  silence: 'its lease expired without a renewal',
   unable: 'it cannot commit writes and asked to be replaced',
   stop: 'it is being stopped',
-  signal: 'a health signal asked for it',
+  signal: 'a health signal requested it',
   forced: 'an operator forced it',
 };
 
 const BEGAN: Readonly<Record<string, string>> = {
   priority: 'it is preferred and healthy again',
-  operator: 'an operator asked for it',
-  signal: 'a health signal asked to leave the current one',
-  leaving: 'the current one is being removed',
+  operator: 'an operator requested it',
+  signal: 'a health signal requested a move away from the current region',
+  leaving: 'the current region is being removed',
+};
+
+const GAVE_UP: Readonly<Record<string, string>> = {
+  'took too long': 'it took too long',
+  'target gone': 'the target is gone',
+  'writer restarted': 'the write region restarted',
+  withdrawn: 'an operator withdrew it',
 };
 
 /** One sentence that an operator understands. */
 export function sentenceOf({ at, what, who, why, from, to, region }: HistoryEntry): string {
   const where = region ?? 'no region';
   switch (what) {
-    case 'raised':
-      if (region === null)
-        return `${at}: The election began anew (GCN ${from} to ${to}, by ${who}): ${RAISED[why] ?? why}.`;
-      return `${at}: ${where} lost the writes (GCN ${from} to ${to}, by ${who}): ${RAISED[why] ?? why}.`;
+    case 'raised': {
+      const change = region === null ? 'The election restarted' : `${where} is no longer the write region`;
+      const by = why === 'forced' ? `by ${who}` : `recorded by ${who}`;
+      return `${at}: ${change} (GCN ${from} to ${to}, ${by}): ${RAISED[why] ?? why}.`;
+    }
     case 'elected':
-      return `${at}: ${where} was elected write region (GCN ${to}, in an update of ${who}).`;
+      return `${at}: ${where} was elected write region (GCN ${to}, recorded by ${who}).`;
     case 'began':
-      return `${at}: A planned move of the writes to ${where} began (GCN ${from}): ${BEGAN[why] ?? why}.`;
+      return `${at}: A planned move of the writes to ${where} started (GCN ${from}): ${BEGAN[why] ?? why}.`;
     case 'switched':
       return `${at}: The writes moved to ${where} without loss (GCN ${from} to ${to}).`;
     case 'gave up':
-      return `${at}: The planned move to ${where} was given up (GCN ${from}): ${why}. Writes go on where they were.`;
+      return `${at}: The planned move to ${where} was abandoned (GCN ${from}): ${GAVE_UP[why] ?? why}. The write region stays the same.`;
     default:
       return what satisfies never;
   }

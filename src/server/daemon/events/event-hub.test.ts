@@ -136,7 +136,12 @@ function stateAt(gcn: number): FailoverState {
 
 function changeOf(n: number) {
   const regions = { from: 'west', to: null };
-  const words = { what: 'raised', cause: 'stop', who: 'east', sentence: 'west lost the writes.' };
+  const words = {
+    what: 'raised',
+    cause: 'stop',
+    who: 'east',
+    sentence: 'west is no longer the write region.',
+  };
   return { n, partitionSet: 'a', at: n, gcn: n + 1, fromGcn: n, ...regions, ...words };
 }
 

@@ -106,7 +106,7 @@ export const HISTORY_ENTRY = z.object({
   /** After it, and before it. */
   gcn: z.number(),
   fromGcn: z.number(),
-  /** The region that lost the writes; the one that got them, or shall get them. */
+  /** The region that stopped being the write region; the one that became it, or is to become it. */
   from: z.string().nullable(),
   to: z.string().nullable(),
   sentence: z.string(),
