@@ -4,10 +4,12 @@
  */
 import type { CertificateFacts } from '../../server/certs/index.ts';
 import { isLoopback } from '../../server/config/index.ts';
+import { DEFAULT_DIRECTORY } from '../local.ts';
 import { type FoundCluster, starting } from './find.ts';
 import { gatewayFinding, type ShutGateway } from './gateways.ts';
 import { lagOf, type PartitionProblem, type ProblemKind, problemsOf, type Severity } from './health.ts';
 import type { ClusterView } from './merge.ts';
+import { byWriter } from './moves.ts';
 import { millis, plural, someOf } from './output.ts';
 import { timeOfId } from './stage.ts';
 
@@ -21,6 +23,8 @@ export interface Finding {
 export interface Evidence {
   readonly view: ClusterView;
   readonly found: FoundCluster;
+  /** A cluster of `baton up`, which has ended, and its processes with it: where its data is. */
+  readonly stoppedIn?: string;
   readonly shutGateways: readonly ShutGateway[];
   /** Certificates in the files that the cluster file names, as far as they are here. */
   readonly certificates: readonly (CertificateFacts & { readonly file: string })[];
@@ -56,13 +60,14 @@ const SILENCES: readonly { readonly is: RegExp; readonly means: string; readonly
 ];
 
 function nodes(evidence: Evidence): Finding[] {
-  const { view, found } = evidence;
+  const { view, found, stoppedIn } = evidence;
+  if (stoppedIn !== undefined) return [stopped(found, stoppedIn)];
   const silent = view.nodes.filter(({ isUp, isRefused }) => !isUp && isRefused !== true);
   return [
     ...refusing(evidence),
     ...silent.map(({ name, region, reason = '', http }): Finding => {
       const usual = {
-        means: 'Its copies are not served and not kept up to date, or this machine cannot reach it.',
+        means: `Its copies are not served and not kept up to date, or only this machine cannot reach it. ${whereWritten(view)}`,
         remedy: `Start it (${starting(found, 'node', name)}), or look at the network between here and ${region}.`,
       };
       const known = SILENCES.find(({ is }) => is.test(reason)) ?? usual;
@@ -75,6 +80,22 @@ function nodes(evidence: Evidence): Finding[] {
       };
     }),
   ];
+}
+
+function stopped({ name }: FoundCluster, directory: string): Finding {
+  return {
+    severity: 'critical',
+    finding: `The cluster ${name} is not running.`,
+    means: `All its processes have ended. Its data is kept in ${directory}.`,
+    remedy: `Start it again: \`baton up${directory === `./${DEFAULT_DIRECTORY}` ? '' : ` --data ${directory}`}\`.`,
+  };
+}
+
+/** What goes on in spite of it. */
+function whereWritten({ partitionSets: all }: ClusterView): string {
+  const written = all.filter(({ state, writers }) => writers.includes(state?.writeRegion ?? ''));
+  const where = written.length === 0 ? '' : ` (${byWriter(written)})`;
+  return `Writes are accepted in ${written.length} of ${plural(all.length, 'partition-set')}${where}.`;
 }
 
 /** They answer, and want to know who asks. */
@@ -384,11 +405,11 @@ function intents({ view, now }: Evidence): Finding[] {
   return [
     {
       severity: 'warning',
-      finding: `Wishes of operators are open: ${someOf(hanging)}.`,
+      finding: `Intents of operators are open: ${someOf(hanging)}.`,
       means:
         'What they wait for has not happened: a region to catch up, a larger lease set, nobody to depend on a region.',
       remedy:
-        'See what the region lacks (baton topology), or take the wish back (baton intents, baton intents withdraw ID).',
+        'See what the region lacks (baton topology), or withdraw the intent (baton intents, baton intents withdraw ID).',
     },
   ];
 }
@@ -441,14 +462,14 @@ function certificates({ view, certificates: files, now }: Evidence): Finding[] {
 
 function openDoors({ found: { config } }: Evidence): Finding[] {
   if (config.tls !== undefined) return [];
-  const doors = config.regions.flatMap(({ nodes: all }) =>
+  const open = config.regions.flatMap(({ nodes: all }) =>
     all.filter(({ listen, http }) => !isLoopback(listen.host) || (http && !isLoopback(http.host))),
   );
-  if (doors.length === 0) return [];
+  if (open.length === 0) return [];
   return [
     {
       severity: 'critical',
-      finding: `There is no TLS, and nodes are told to listen beyond loopback: ${someOf(doors.map(({ name }) => name))}.`,
+      finding: `There is no TLS, and nodes are told to listen beyond loopback: ${someOf(open.map(({ name }) => name))}.`,
       means: 'Whoever reaches these ports could read along; nodes refuse to start so.',
       remedy: 'Make certificates (baton certs), and name them under `tls` in the cluster file.',
     },

@@ -81,8 +81,25 @@ describe('baton doctor', () => {
         'The write region west takes no writes for 2 partition-sets: items-00, items-01.',
       ],
     ]);
+    expect((await fake.run(['doctor'])).out).toContain('Writes are accepted in 0 of 2 partition-sets.');
     for (const node of ['east', 'north']) await fake.node(node).stop();
     expect((await fake.run(['doctor'])).code).toBe(3);
+  });
+
+  it('says of a local cluster that has ended only that, and how to start it', async () => {
+    const state = { version: 1, cluster: 'demo', config: '', portBase: null, namespaces: false };
+    const ended = { ...state, supervisor: null, control: null, processes: [] };
+    writeFileSync(join(fake.directory, 'cluster.json'), JSON.stringify(ended));
+    expect(await findings()).toEqual([]);
+    for (const node of fake.nodes) await node.stop();
+    const { out, code } = await fake.run(['doctor', '-f', 'json', '--cluster', fake.directory]);
+    const answer = JSON.parse(out) as Answer & { checks: string[] };
+    expect(code).toBe(3);
+    expect(answer.checks).toEqual(['nodes', 'certificates', 'open doors']);
+    expect(answer.findings).toMatchObject([
+      { check: 'nodes', severity: 'critical', finding: 'The cluster demo is not running.' },
+    ]);
+    expect(answer.findings[0]!.remedy).toMatch(/^Start it again: `baton up --data \S+`\.$/);
   });
 
   it('says once that a read region is dead', async () => {
@@ -230,7 +247,7 @@ describe('baton doctor', () => {
     expect(await findings()).toEqual([]);
     fake.everywhere('items-00', (view) => (view.intents.open = open(120_000) as never));
     expect(await findings()).toEqual([
-      ['intents', 'warning', 'Wishes of operators are open: switchover east in items-00 (by ops).'],
+      ['intents', 'warning', 'Intents of operators are open: switchover east in items-00 (by ops).'],
     ]);
   });
 

@@ -1,4 +1,5 @@
 /** `baton doctor`: is everything as it should be, and if not, what to do; and what would happen if a region died. */
+import { dirname, relative } from 'node:path';
 import type { Command } from 'commander';
 import { CHECKS, type Evidence, type Finding } from './checks.ts';
 import type { OperatedCluster } from './cluster.ts';
@@ -15,6 +16,7 @@ import {
   withScope,
 } from './command.ts';
 import { EXIT, type ExitCode } from './errors.ts';
+import type { FoundCluster } from './find.ts';
 import { shutGateways } from './gateways.ts';
 import { problemsOf } from './health.ts';
 import { ifDies, type Prediction } from './if-dies.ts';
@@ -58,13 +60,17 @@ interface Result {
 
 async function examine(context: Context, flags: DoctorFlags): Promise<Result> {
   const evidence = await gather(context, flags);
-  const results = Object.entries(CHECKS).map(([check, find]) => ({ check, findings: find(evidence) }));
+  const isStopped = evidence.stoppedIn !== undefined;
+  const results = Object.entries(CHECKS).map(([check, find]) => ({
+    check,
+    findings: isStopped && !OF_THE_FILE.has(check) ? [] : find(evidence),
+  }));
   const isDead = !evidence.view.nodes.some(
     ({ facts, isRefused }) => facts !== undefined || isRefused === true,
   );
   const count = results.flatMap(({ findings }) => findings).length;
   return {
-    report: doctorReport(evidence.view, results),
+    report: doctorReport(evidence.view, results, isStopped ? OF_THE_FILE : WITHOUT_NODES),
     exit: isDead ? EXIT.unreachable : count > 0 ? EXIT.problem : EXIT.ok,
   };
 }
@@ -75,14 +81,32 @@ async function gather({ cluster, stage }: Context, flags: DoctorFlags): Promise<
     lookTwice(cluster, stage, flags),
     shutGateways(cluster.found, positive(flags.nodeTimeout, '--node-timeout')),
   ]);
+  const { found } = cluster;
+  const stoppedIn = await directoryIfStopped(found, view, stage);
   return {
     view,
-    found: cluster.found,
+    found,
+    ...(stoppedIn !== undefined && { stoppedIn }),
     shutGateways: shut,
-    certificates: await certificatesHere(cluster.found.config.tls),
+    certificates: await certificatesHere(found.config.tls),
     now: stage.now(),
     maxLag,
   };
+}
+
+/** Undefined: somebody answers, or `baton up` runs, or it is no cluster of this machine. */
+async function directoryIfStopped(
+  { isLocal, config }: FoundCluster,
+  { nodes }: ClusterView,
+  { cwd }: Stage,
+): Promise<string | undefined> {
+  if (!isLocal || nodes.some(({ isUp, isRefused }) => isUp || isRefused === true)) return undefined;
+  const directory = dirname(config.path);
+  const { isUp, readState } = await import('../../server/index.ts');
+  const state = await readState(directory).catch(() => undefined);
+  if (state === undefined || isUp(state)) return undefined;
+  const inside = relative(cwd, directory);
+  return inside.startsWith('..') ? directory : `./${inside}`;
 }
 
 /** What is over a moment later is no finding: a move of the writes looks like an outage while it lasts. */
@@ -122,14 +146,20 @@ interface CheckResult {
   readonly findings: readonly Finding[];
 }
 
-/** These need no node: the cluster file tells, or who is asked. */
-const WITHOUT_NODES: ReadonlySet<string> = new Set(['nodes', 'gateways', 'certificates', 'open doors']);
+/** These need nobody to answer. */
+const OF_THE_FILE: ReadonlySet<string> = new Set(['nodes', 'certificates', 'open doors']);
+/** These need no node. */
+const WITHOUT_NODES: ReadonlySet<string> = new Set([...OF_THE_FILE, 'gateways']);
 
-function doctorReport({ cluster, at, nodes }: ClusterView, results: readonly CheckResult[]): Report {
+function doctorReport(
+  { cluster, at, nodes }: ClusterView,
+  results: readonly CheckResult[],
+  withoutNodes: ReadonlySet<string>,
+): Report {
   const all = results.flatMap(({ check, findings }) => findings.map((finding) => ({ check, ...finding })));
   const isSeen = nodes.some(({ facts }) => facts !== undefined);
   const without = results.filter(({ findings }) => findings.length === 0).map(({ check }) => check);
-  const blind = isSeen ? [] : without.filter((check) => !WITHOUT_NODES.has(check));
+  const blind = isSeen ? [] : without.filter((check) => !withoutNodes.has(check));
   const well = without.filter((check) => !blind.includes(check));
   return {
     value: {

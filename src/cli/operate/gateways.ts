@@ -1,4 +1,4 @@
-/** Whether the doors for HTTP clients stand open: asked where they answer for their health. */
+/** Whether the gateways are ready for HTTP clients: asked at the address where they report their health. */
 import type { Finding } from './checks.ts';
 import { type FoundCluster, type KnownGateway, starting } from './find.ts';
 import { ask } from './http.ts';
@@ -37,7 +37,7 @@ export function gatewayFinding(
   { gateway: { name, region, http }, isAlive, reason }: ShutGateway,
   found: FoundCluster,
 ): Finding {
-  const who = `The gateway ${name}${region === undefined ? '' : ` of ${region}`}`;
+  const who = region === undefined ? globalGateway(name) : `The gateway ${name} of ${region}`;
   const why = reason.replace(/\.$/, '');
   const around = region === undefined ? 'the regions' : region;
   return {
@@ -47,10 +47,15 @@ export function gatewayFinding(
       : `${who} does not answer at ${http!.host}:${http!.port}: ${why}.`,
     means:
       region === undefined
-        ? 'HTTP clients that know the global endpoint only cannot begin; those that know the regions go on.'
-        : `HTTP clients find no door in ${region}; those that know the other regions go there. The data are not touched.`,
+        ? 'HTTP clients that use the global endpoint get no answer; those that use a regional endpoint are not affected.'
+        : `HTTP clients that use the endpoint of ${region} get no answer, and do not try another one. The data is not affected.`,
     remedy: isAlive
       ? `Look again in a few seconds. If it stays, see what is found about the nodes of ${around}, and look at its log.`
       : `Start it (${starting(found, 'gateway', name)}), or look at the network between here and there.`,
   };
+}
+
+/** Local clusters call it just that. */
+function globalGateway(name: string): string {
+  return name === 'gateway' ? 'The global gateway' : `The global gateway ${name}`;
 }
