@@ -7,6 +7,7 @@ import {
   endpointOf,
   formatAddress,
   type LocalCluster,
+  type MoveCause,
   type Moved,
   nodesOf,
   type Obeyed,
@@ -83,7 +84,13 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
   return [
     `Baton is up: ${plural(regions.length, 'region')}, ${plural(sets, 'partition-set')}, ${account.consistency}${named} (${seconds.toFixed(1)} s)`,
     '',
-    ...(cluster.page === undefined ? [] : [`Open ${cluster.page}`, '']),
+    ...(cluster.page === undefined
+      ? []
+      : [
+          `Open ${cluster.page}`,
+          `This web page is served by every region; the address is that of ${regions.at(-1)!.name}.`,
+          '',
+        ]),
     indented(leftAligned([heads, ...rows])),
     indented(leftAligned(facts)),
     'Try in another terminal:',
@@ -188,19 +195,28 @@ export function obeyedText(order: AnyOrder, { processes, load }: Obeyed): string
   return `${orderText(order)}: ${load.acknowledged} writes acknowledged, ${load.failed} failed`;
 }
 
-export function moveText({ partitionSets, from, to }: Moved): string {
+export function moveText({ partitionSets, from, to, cause }: Moved): string {
   const sorted = partitionSets.toSorted();
   const [first, last] = [sorted[0]!, sorted.at(-1)!];
-  const what =
-    first === last
-      ? first
-      : seriesOf(first) === seriesOf(last)
-        ? `${first} .. ${last} (${sorted.length})`
-        : `${sorted.length} partition-sets, from ${first} to ${last}`;
-  return `${what}: ${from ?? 'no region'} -> ${to}`;
+  const some = sorted.length > MOST_NAMED ? `${first}, ..., ${last}` : sorted.join(', ');
+  const what = sorted.length === 1 ? first : `${sorted.length} partition-sets (${some})`;
+  const why = cause === undefined ? '' : ` (${CAUSES[cause](from ?? 'the write region', to)})`;
+  return `${what}: ${from ?? 'no region'} -> ${to}${why}`;
 }
 
-/** The names of a container's partition-sets differ in their last part only. */
-function seriesOf(partitionSet: string): string {
-  return partitionSet.slice(0, partitionSet.lastIndexOf('-'));
+const MOST_NAMED = 3;
+
+const CAUSES: Readonly<Record<MoveCause, (from: string, to: string) => string>> = {
+  silence: (from) => `the lease of ${from} expired`,
+  unable: (from) => `${from} could not commit writes`,
+  stop: (from) => `${from} was stopped`,
+  signal: () => 'a health signal requested it',
+  forced: () => 'an operator forced it',
+  operator: () => 'an operator requested it',
+  planned: (_, to) => `${to} has a higher priority`,
+};
+
+/** What an operator asks of the nodes is no consequence of what was done to processes. */
+export function mayFollowFault({ cause }: Moved): boolean {
+  return cause !== 'operator' && cause !== 'forced';
 }

@@ -108,9 +108,9 @@ describe('baton up', () => {
 
     const killed = await baton('chaos', 'kill', 'west', '--data', directory);
     expect(killed).toEqual({ code: 0, out: 'kill west: west-1\n', err: '' });
-    await printed(/items-0.*: west -> (east|north), [\d.]+ s after kill west/);
+    await printed(/items-0.*: west -> (east|north) \(the lease of west expired\), [\d.]+ s after kill west/);
     expect((await baton('chaos', 'heal', '--data', directory)).code).toBe(0);
-    await printed(/items-0.*: (east|north) -> west/);
+    await printed(/items-0.*: (east|north) -> west \(west has a higher priority\)/);
     const off = await baton('chaos', 'load', 'off', '--data', directory, '--json');
     expect(JSON.parse(off.out)).toMatchObject({ action: 'load', load: { on: false, perSecond: 40 } });
 

@@ -15,7 +15,15 @@ import { dataDirectory } from './local.ts';
 import { forOwnerOnly } from './owner.ts';
 import { withoutRepetitions } from './stopping.ts';
 import { Screen, UpProgress } from './up-progress.ts';
-import { describeJson, describePretty, moveText, obeyedText, orderText, shown } from './up-text.ts';
+import {
+  describeJson,
+  describePretty,
+  mayFollowFault,
+  moveText,
+  obeyedText,
+  orderText,
+  shown,
+} from './up-text.ts';
 
 interface UpFlags {
   readonly regions?: string;
@@ -234,9 +242,9 @@ class Teller {
 
   moved(before: ReadonlyMap<string, Observed>, after: ReadonlyMap<string, Observed>): void {
     for (const move of movesBetween(before, after)) {
-      const since = this.#last && (performance.now() - this.#last.at) / 1000;
-      const cause = since === undefined ? '' : `, ${since.toFixed(1)} s after ${this.#last!.what}`;
-      if (this.#isUp) this.#line(`${moveText(move)}${cause}`);
+      const last = mayFollowFault(move) ? this.#last : undefined;
+      const since = last && `, ${((performance.now() - last.at) / 1000).toFixed(1)} s after ${last.what}`;
+      if (this.#isUp) this.#line(`${moveText(move)}${since ?? ''}`);
     }
     this.#isUp = true;
   }

@@ -15,9 +15,10 @@ const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 /** For the set-up of a clone, and for its removal. */
 const START_MS = 300_000;
 const FAILOVER_MS = 60_000;
-/** From the first port of a cluster to those of its nodes' HTTP, and to that of the Cosmos DB endpoint of its first region. */
+/** From the first port of a cluster to those of its nodes' HTTP, and to that of its global Cosmos DB endpoint; how many regions it has. */
 const HTTP = 100;
-const COSMOS = 301;
+const COSMOS = 300;
+const REGIONS = 3;
 
 /** What a user has: no settings of this test run. */
 function freshEnvironment(): NodeJS.ProcessEnv {
@@ -120,7 +121,7 @@ describe('a new user', () => {
 
   test('is told which page to open, which shows the cluster to nobody without its token', async () => {
     const [, page, token] = /^Open (http:\/\/127\.0\.0\.1:\d+\/)#token=(\S+)$/m.exec(said)!;
-    expect(page).toBe(`http://127.0.0.1:${portBase + HTTP + 1}/`);
+    expect(page).toBe(`http://127.0.0.1:${portBase + HTTP + REGIONS}/`);
     const opened = await fetch(page!);
     expect([opened.status, opened.headers.get('content-type')]).toEqual([
       200,

@@ -7,7 +7,7 @@ export { DEFAULT_PORT_BASE } from './ground.ts';
 export { DEFAULT_PER_SECOND } from './load.ts';
 export type { LoadState } from './load-figures.ts';
 export { LocalCluster } from './local-cluster.ts';
-export { type Moved, movesBetween, type Observed } from './observer.ts';
+export { type MoveCause, type Moved, movesBetween, type Observed } from './observer.ts';
 export type { LocalClusterOptions, LocalEvent, Names } from './options.ts';
 export {
   ACTIONS,

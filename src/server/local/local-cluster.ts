@@ -91,9 +91,15 @@ export class LocalCluster {
     return this.#operatorToken;
   }
 
-  /** The address at which people see the cluster, as its operators: for them alone. None if no node speaks HTTP. */
+  /**
+   * The address at which people see the cluster, as its operators: for them alone. That of the last region, which writes last: others
+   * are more likely to be killed by those who watch. None if no node speaks HTTP.
+   */
   get page(): string | undefined {
-    const address = nodesOf(this.config).find(({ http }) => http !== undefined)?.http;
+    const last = this.config.regions.at(-1)!.name;
+    const address = nodesOf(this.config).find(
+      ({ region, http }) => region === last && http !== undefined,
+    )?.http;
     if (address === undefined) return undefined;
     const fragment = this.#operatorToken === undefined ? '' : `#token=${this.#operatorToken}`;
     return `${this.config.tls ? 'https' : 'http'}://${formatAddress(address)}/${fragment}`;

@@ -16,6 +16,8 @@ interface View {
   readonly gcn: number;
   readonly writeRegion?: string | null;
   readonly local: { readonly region: string; readonly canWrite: boolean };
+  readonly cause?: string;
+  readonly pin?: string | null;
 }
 
 async function node(
@@ -50,6 +52,17 @@ describe('observing', () => {
     });
     nodes.push(await node([view('east', 6, 'east', true)]));
     expect((await new Observer({ nodes }).observe()).get('p')?.canWrite).toBe(true);
+  });
+
+  test.each([
+    [{ cause: 'creation' }, undefined],
+    [{ cause: 'silence' }, 'silence'],
+    [{ cause: 'forced', pin: 'west' }, 'forced'],
+    [{ cause: 'switch', pin: 'west' }, 'operator'],
+    [{ cause: 'switch', pin: null }, 'planned'],
+  ])('why a region has the writes: %o', async (fields, cause) => {
+    const nodes = [await node([{ ...view('west', 2, 'west', true), ...fields }])];
+    expect((await new Observer({ nodes }).observe()).get('p')?.cause).toBe(cause);
   });
 
   test('shows its token to nodes that want one', async () => {

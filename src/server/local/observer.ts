@@ -14,6 +14,8 @@ const VIEWS = z.object({
       gcn: z.number(),
       writeRegion: z.nullish(z.string()),
       local: z.object({ region: z.string(), canWrite: z.boolean() }),
+      cause: z.optional(z.string()),
+      pin: z.nullish(z.string()),
     }),
   ),
 });
@@ -25,12 +27,18 @@ export interface Observed {
   readonly writeRegion: string | undefined;
   /** The write region's own node says that it takes writes. */
   readonly canWrite: boolean;
+  /** Why that region was given the writes. */
+  readonly cause?: MoveCause;
 }
+
+/** A failover, by what the write region lacked or was told; or a planned move, by whose wish. */
+export type MoveCause = 'silence' | 'unable' | 'stop' | 'signal' | 'forced' | 'operator' | 'planned';
 
 export interface Moved {
   readonly partitionSets: readonly string[];
   readonly from: string | undefined;
   readonly to: string;
+  readonly cause?: MoveCause;
 }
 
 export interface ClientTls {
@@ -66,7 +74,7 @@ export class Observer {
     const writers = new Set<string>();
     for (const answer of answers) {
       const parsed = VIEWS.safeParse(answer);
-      for (const { partitionSet, gcn, writeRegion, local } of parsed.data?.partitionSets ?? []) {
+      for (const { partitionSet, gcn, writeRegion, local, cause, pin } of parsed.data?.partitionSets ?? []) {
         if (local.canWrite) writers.add(`${partitionSet} ${local.region}`);
         const known = merged.get(partitionSet);
         if (known === undefined || known.gcn < gcn)
@@ -75,6 +83,7 @@ export class Observer {
             gcn,
             writeRegion: writeRegion ?? undefined,
             canWrite: false,
+            ...causeOf(cause, pin != null && pin === writeRegion),
           });
       }
     }
@@ -84,17 +93,26 @@ export class Observer {
   }
 }
 
-/** What changed hands, together where the hands are the same. */
+const FAILOVERS: readonly MoveCause[] = ['silence', 'unable', 'stop', 'signal', 'forced'];
+
+/** A move that an operator asks for pins the writes; any other planned move does not. */
+function causeOf(cause: string | undefined, isPinned: boolean): { readonly cause?: MoveCause } {
+  if (cause === 'switch') return { cause: isPinned ? 'operator' : 'planned' };
+  const known = FAILOVERS.find((one) => one === cause);
+  return known === undefined ? {} : { cause: known };
+}
+
+/** What changed hands, together where the hands and the cause are the same. */
 export function movesBetween(
   before: ReadonlyMap<string, Observed>,
   after: ReadonlyMap<string, Observed>,
 ): Moved[] {
-  const moves = new Map<string, { from: string | undefined; to: string; partitionSets: string[] }>();
-  for (const { partitionSet, writeRegion: to } of after.values()) {
+  const moves = new Map<string, Moved & { readonly partitionSets: string[] }>();
+  for (const { partitionSet, writeRegion: to, cause } of after.values()) {
     const from = before.get(partitionSet)?.writeRegion;
     if (to === undefined || to === from) continue;
-    const key = `${from ?? ''} ${to}`;
-    const move = moves.get(key) ?? { from, to, partitionSets: [] };
+    const key = `${from ?? ''} ${to} ${cause ?? ''}`;
+    const move = moves.get(key) ?? { from, to, ...(cause && { cause }), partitionSets: [] };
     move.partitionSets.push(partitionSet);
     moves.set(key, move);
   }
