@@ -41,7 +41,7 @@ export function chaosCommand(): Command {
     )
     .addOption(
       new Option(
-        '--direction <way>',
+        '--direction <name>',
         'for cut: the direction in which packets are lost, seen from the target (default: both)',
       ).choices(DIRECTIONS),
     )
@@ -52,7 +52,7 @@ export function chaosCommand(): Command {
       `
 Actions:
   kill     kill the processes at once (SIGKILL)
-  pause    freeze them (SIGSTOP): connections stay open, nothing answers
+  pause    freeze them (SIGSTOP): connections stay open, nothing answers; to pause failovers: baton pause
   resume   continue paused processes
   stop     shut them down in order (SIGTERM): a region first moves its writes away
   start    start them again

@@ -65,12 +65,12 @@ export function upCommand(): Command {
       (url: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), url],
     )
     .option('--partition-sets <n>', 'partition-sets of the container "items" (default: 16)')
-    .option(
-      '--profile <name>',
-      `timings: ${Object.keys(PROFILES).toReversed().join(' or ')}; fast notices a failure sooner (default: fast)`,
-    )
+    .option('--profile <name>', `timings, by name: ${leasesOf(PROFILES)} (default: fast)`)
     .option('--consistency <level>', `${CONSISTENCY_LEVELS.join(', ')} (default: Strong)`)
-    .option('--min-durability <n>', 'regions that must store a write before it is acknowledged (default: 2)')
+    .option(
+      '--min-durability <n>',
+      'a write is acknowledged when this many regions have stored it (default: 2)',
+    )
     .option(
       '--port-base <n>',
       `first port; all other ports are offsets from it (default: ${DEFAULT_PORT_BASE}, or that of the last run)`,
@@ -101,6 +101,13 @@ Examples:
 `,
     )
     .action(run);
+}
+
+function leasesOf(profiles: typeof PROFILES): string {
+  const texts = Object.entries(profiles).map(
+    ([name, { leaseMs }]) => `lease of ${leaseMs / 1000} s (${name})`,
+  );
+  return texts.toReversed().join(' or ');
 }
 
 async function run(flags: UpFlags): Promise<void> {

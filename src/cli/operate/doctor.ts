@@ -39,7 +39,10 @@ export function doctorCommand(stage: Stage): Command {
       'baton doctor --if-dies west     # what would happen if this region failed',
     ]),
   )
-    .option('--if-dies <region>', 'predict instead what the failure of this region would cause')
+    .option(
+      '--if-dies <region>',
+      'predict instead what the failure of this region would cause (before a forced move: baton failover --dry-run)',
+    )
     .option('--max-lag <writes>', 'report regions that lag by more writes', '10000')
     .action(
       running(

@@ -31,16 +31,19 @@ export function failoverCommand(stage: Stage): Command {
     withScope(
       operatorCommand(
         'failover',
-        'Force a failover: take the writes from their region and elect another one.',
+        'Force a failover: take the writes from their region and elect another one. At Strong and bounded staleness no acknowledged write is lost without --accept-loss.',
         [
-          'baton failover --from west --dry-run        # what would happen if west failed',
+          'baton failover --from west --dry-run        # whether it would be accepted, and who would be elected',
           'baton failover --partition-set items-03 --to east',
           'baton failover --from west --to north --accept-loss',
         ],
       ),
     ),
   )
-    .option('--to <region>', 'region to elect, if it is eligible')
+    .option(
+      '--to <region>',
+      'region to elect, if it is eligible (default: the one with the longest log, then by priority)',
+    )
     .option('--from <region>', 'only partition-sets whose write region this is')
     .option('--all', 'every partition-set', false)
     .option('--accept-loss', 'allow the election of a region that may lack acknowledged writes', false)
@@ -72,7 +75,7 @@ async function failover(context: Context, flags: FailoverFlags): Promise<ExitCod
   const moved = flags.wait
     ? await followed(context, sent, { startedAt, timeoutMs })
     : sent.map((one) => ({ sent: one }));
-  context.print(movedReport('Failover', moved, []));
+  context.print(movedReport('Failover', moved, [], target));
   if (sent.some(({ posted }) => posted.kind === 'refused' && posted.message.includes('accept the loss'))) {
     context.note('Use --accept-loss to accept the loss.');
   }

@@ -102,9 +102,10 @@ function together(changes: readonly HistoryRecord[]): readonly (readonly History
 
 function rowOf(changes: readonly HistoryRecord[]): Row {
   const [first] = changes as readonly [HistoryRecord];
-  const { at, from, to, what, partitionSet } = first;
+  const { at, from, to, what } = first;
   const gcn = from === to ? String(to) : `${from} to ${to}`;
-  const where = changes.length === 1 ? partitionSet : `${partitionSet} and ${changes.length - 1} more`;
+  const [name] = changes.map((change) => change.partitionSet).sort();
+  const where = changes.length === 1 ? name! : `${name} and ${changes.length - 1} more`;
   const who = [...new Set(changes.map((change) => change.who))].sort().join(', ');
   return { cells: [at, where, gcn, what, sentence({ ...first, who })], tone: TONES[what] ?? 'plain' };
 }

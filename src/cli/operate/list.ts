@@ -53,7 +53,7 @@ export function listCommand(stage: Stage): Command {
     ),
   )
     .option('-r, --regions', 'one line per region, with its role, status and lag', false)
-    .option('--all', 'also show partition-sets without problems when there are many', false)
+    .option('--all', `also show partition-sets without problems when there are more than ${MANY}`, false)
     .action(
       running(
         stage,

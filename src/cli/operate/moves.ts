@@ -66,7 +66,13 @@ export function moveExit(moved: readonly Moved[]): ExitCode {
   return isLate ? EXIT.timedOut : EXIT.problem;
 }
 
-export function movedReport(what: string, moved: readonly Moved[], skipped: readonly PartitionSet[]): Report {
+/** `target`: the region that an operator has chosen, where the writes are pinned. */
+export function movedReport(
+  what: string,
+  moved: readonly Moved[],
+  skipped: readonly PartitionSet[],
+  target: string | undefined,
+): Report {
   const rows = moved.map(rowOf);
   const heads = ['PARTITION-SET', 'FROM', 'TO', right('GCN'), 'OUTCOME', right('GAP'), 'WHY'];
   const whole = table(heads, rows);
@@ -82,6 +88,7 @@ export function movedReport(what: string, moved: readonly Moved[], skipped: read
       }),
       unchanged: skipped.map(({ name }) => name),
     },
+    advises: true,
     table: whole,
     pretty: (paint) => {
       const unchanged =
@@ -90,7 +97,7 @@ export function movedReport(what: string, moved: readonly Moved[], skipped: read
       // Of many, those that need somebody.
       const shown = moved.length > MANY ? rows.filter(({ tone }) => tone !== 'good') : rows;
       const list = shown.length === 0 ? '' : pretty(table(heads, shown), paint);
-      return `${list}${unchanged}${verdict(what, moved)}`;
+      return `${list}${unchanged}${verdict(what, moved)}${pinned(moved, target)}`;
     },
   };
 }
@@ -101,6 +108,13 @@ function verdict(what: string, moved: readonly Moved[]): string {
   const gap = gaps.length === 0 ? '' : `; no writes for ${millis(Math.max(...gaps))} or less`;
   if (done.length === 0) return '';
   return `${what}: ${done.length} of ${plural(moved.length, 'partition-set')} done${gap}.\n`;
+}
+
+function pinned(moved: readonly Moved[], target: string | undefined): string {
+  const isThere = moved.some((one) => endOf(one).outcome === 'done' && placesOf(one).to === target);
+  return isThere
+    ? `The writes are pinned: they stay in ${target} while it is healthy, until \`baton unpin\`.\n`
+    : '';
 }
 
 function placesOf({ sent, waited }: Moved): { from: string | null; to: string | null; gcn: number | null } {

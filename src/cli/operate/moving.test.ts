@@ -22,6 +22,7 @@ describe('baton switchover', () => {
     expect(out).toBe(`PARTITION-SET  FROM  TO    GCN  OUTCOME    GAP  WHY
 items-00       west  east    2  done     84 ms
 Switchover to east: 1 of 1 partition-set done; no writes for 84 ms or less.
+The writes are pinned: they stay in east while it is healthy, until \`baton unpin\`.
 `);
     expect([code, asked]).toEqual([0, []]);
     expect(fake.posts[0]!.body).toMatchObject({

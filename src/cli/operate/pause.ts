@@ -19,17 +19,21 @@ interface PauseFlags extends CommonFlags, ScopeFlags {
 }
 
 export function pauseCommand(stage: Stage): Command {
-  return command(stage, 'pause', 'Pause automatic failovers, for example during maintenance.', [
-    'baton pause',
-    'baton pause --container items',
-  ]);
+  return command(
+    stage,
+    'pause',
+    'Pause automatic failovers, for example during maintenance; baton chaos pause freezes processes instead.',
+    ['baton pause', 'baton pause --container items'],
+  );
 }
 
 export function resumeCommand(stage: Stage): Command {
-  return command(stage, 'resume', 'Resume automatic failovers.', [
-    'baton resume',
-    'baton resume --partition-set items-03',
-  ]);
+  return command(
+    stage,
+    'resume',
+    'Resume automatic failovers; baton chaos resume continues frozen processes instead.',
+    ['baton resume', 'baton resume --partition-set items-03'],
+  );
 }
 
 function command(

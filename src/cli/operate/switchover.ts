@@ -68,7 +68,7 @@ async function switchover(context: Context, flags: SwitchoverFlags): Promise<Exi
   const moved = flags.wait
     ? await followed(context, sent, target, timeoutMs)
     : sent.map((one) => ({ sent: one }));
-  context.print(movedReport(what, moved, there));
+  context.print(movedReport(what, moved, there, target));
   return moveExit(moved);
 }
 

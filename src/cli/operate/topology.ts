@@ -30,7 +30,7 @@ export function topologyCommand(stage: Stage): Command {
     withScope(
       operatorCommand(
         'topology',
-        'Show the nodes, and for each region its assigned, reported and actual state.',
+        'Show the nodes, and for each region its assigned role, its last report and what its node does now.',
         ['baton topology', 'baton topology --partition-set items-03 --watch'],
       ),
     ),

@@ -25,7 +25,7 @@ export function unpinCommand(stage: Stage): Command {
     withScope(
       operatorCommand(
         'unpin',
-        'Remove the pin of a switchover or failover, so that writes may return to the preferred region.',
+        'Let writes return to the preferred region: a switchover, or a failover with --to, has pinned them where they are.',
         ['baton unpin --partition-set items-03', 'baton unpin --dry-run'],
       ),
     ),
