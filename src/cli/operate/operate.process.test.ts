@@ -146,7 +146,7 @@ describe('three real nodes', () => {
     expect(moved.partitionSets, out).toMatchObject([{ outcome: 'done', to: 'east' }]);
     expect(moved.partitionSets[0]!.gapMs).toBeGreaterThanOrEqual(0);
     const history = await baton('history', '--partition-set', 'items-00');
-    expect(history.out).toContain('an operator asked for it.');
+    expect(history.out).toContain('an operator requested it.');
     expect(history.out).toContain('A planned move of the writes to east started (GCN ');
     expect(history.out).toContain('The writes moved to east without loss (GCN ');
   });
