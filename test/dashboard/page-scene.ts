@@ -110,10 +110,10 @@ export class PageScene {
     return nodesOf(this.cluster.config).map(({ http }) => `http://${formatAddress(http!)}`);
   }
 
-  /** The page as `baton up` prints it, unless told otherwise: what follows the node's address. */
+  /** With the token that `baton up` prints, unless told otherwise; served by the first region, which is the one that is killed. */
   async open(path?: string, options?: BrowserContextOptions): Promise<WatchedPage> {
     const watched = await WatchedPage.open(this.#browser, this.origins, options);
-    await watched.page.goto(path === undefined ? this.cluster.page! : `${this.origins[0]}${path}`);
+    await watched.page.goto(`${this.origins[0]}${path ?? `/${new URL(this.cluster.page!).hash}`}`);
     return watched;
   }
 
