@@ -437,12 +437,15 @@ export class FailoverModel {
     const wasIn = (name: string): boolean => isWeak || before.leaseSet.includes(name);
     if (!wasIn(writer)) return { ...next, wrong: 'elected' };
     const kept = (name: string): number => common(world.told, world.regions[name]!.log);
+    // Rule 22: what a region has that is stopped on purpose returns when that does, as from any region that is away.
+    const isStopped = (name: string): boolean => world.register.regions[name]!.stop !== undefined;
     // Who forces a failover and names no target wants the writes anywhere but where they were.
     const isLeft = (name: string): boolean => raise.cause === 'forced' && name === raise.writer;
     const isNeedless = this.setting.regions.some(
       (name) =>
         (name === by || before.regions[name]!.report !== undefined) &&
         wasIn(name) &&
+        !isStopped(name) &&
         !isLeft(name) &&
         kept(name) > kept(writer),
     );
