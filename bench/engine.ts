@@ -6,10 +6,11 @@
  */
 import { type CatchUp, measureCatchUp, measureMemory, type Memory } from './engine/catch-up.ts';
 import { runClient } from './engine/client.ts';
+import { LEAST_BYTES, USUAL_BYTES } from './engine/load.ts';
 import type { SystemKind, Use } from './engine/system.ts';
 import { SYSTEMS } from './engine/systems.ts';
 import { type Bench, runBenchmark } from './support/benchmark.ts';
-import { amount, count, counts, someOf, toggle, type Values } from './support/flags.ts';
+import { amount, count, counts, FlagError, someOf, toggle, type Values } from './support/flags.ts';
 import { median } from './support/measure.ts';
 
 interface Row {
@@ -26,6 +27,8 @@ interface Row {
 }
 
 const LOADERS = 256;
+/** Of documents that are being loaded: servers refuse more than a connection's share. */
+const LOADING_BYTES = 16 * 1024 * 1024;
 const MEMORY_STEPS = 10;
 
 const FLAGS = {
@@ -33,6 +36,7 @@ const FLAGS = {
   inFlight: counts('operations in flight', [1, 64, 1024]),
   seconds: amount('seconds of each measurement', 5),
   keys: count('documents that each system holds', 100_000),
+  bytes: count('size of a document', USUAL_BYTES),
   repeat: count('rounds over all systems; the median is shown', 1),
   catchUp: counts('writes that a region of Baton misses before it copies them', [25_000, 50_000, 100_000]),
   noCatchUp: toggle('skip the measurement of --catch-up'),
@@ -45,7 +49,7 @@ await runBenchmark(
   {
     name: 'engine',
     about:
-      'Writes and reads a second of 1 kB documents, and their latency, in three regions of Baton at Strong, three members of ' +
+      'Writes and reads a second of documents, of 1 kB by default, and their latency, in three regions of Baton at Strong, three members of ' +
       'etcd, and PostgreSQL with a synchronous standby. An acknowledged write is durable on its replicas; a read returns the ' +
       'newest version. Everything is on this machine and its disk; the client is a process of its own. Then: the time in ' +
       'which a region of Baton copies the writes that it missed. ' +
@@ -55,6 +59,7 @@ await runBenchmark(
     programs: ['etcd', 'postgres'],
   },
   async (load, bench) => {
+    if (load.bytes < LEAST_BYTES) throw new FlagError(`--bytes is at least ${LEAST_BYTES}.`);
     const rows = await measureSystems(load, bench);
     let catchUp: readonly CatchUp[] = [];
     if (!load.noCatchUp)
@@ -94,13 +99,13 @@ async function measureSystems(load: Load, bench: Bench): Promise<readonly Row[]>
 async function measureSystem(name: string, kind: SystemKind, load: Load, bench: Bench): Promise<Row[]> {
   const system = kind.create();
   const client = (mode: Use['mode'], inFlight: number): ReturnType<typeof runClient> =>
-    runClient(system, { mode, inFlight, keys: load.keys, seconds: load.seconds });
+    runClient(system, { ...load, mode, inFlight });
   const rows: Row[] = [];
   try {
     bench.progress(`${name}: starting`);
     await system.start();
     bench.progress(`${name}: writing ${load.keys} documents`);
-    await client('load', LOADERS);
+    await client('load', Math.max(1, Math.min(LOADERS, Math.floor(LOADING_BYTES / load.bytes))));
     for (const inFlight of load.inFlight) {
       const writes = await client('write', inFlight);
       const reads = await client('read', inFlight);

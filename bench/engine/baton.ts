@@ -12,7 +12,7 @@ import { startAcceptors } from '../support/acceptors.ts';
 import { NODE, Servers } from '../support/servers.ts';
 import { openBaton } from './baton-client.ts';
 import type { NodeArgs } from './baton-node.ts';
-import type { System, SystemKind } from './system.ts';
+import { ONE_WRITE, type System, type SystemKind } from './system.ts';
 
 const REGIONS = ['west', 'east', 'north'] as const;
 const ACCEPTORS = 3;
@@ -42,7 +42,7 @@ export class Baton implements System {
     for (const region of REGIONS) this.#ports[region] = await freePort();
     for (const region of REGIONS) this.startRegion(region);
     await this.#servers.until('taking writes', this.#log, async () => {
-      const store = await openBaton([this.addressOf('west')], { mode: 'write', inFlight: 1 });
+      const store = await openBaton([this.addressOf('west')], ONE_WRITE);
       try {
         await store.put('first', Buffer.from('{"is":"there"}'));
         return true;

@@ -10,6 +10,8 @@ import { openBaton } from './baton-client.ts';
 import { Baton, type Region } from './baton.ts';
 import { PARTITION_SET } from './baton-set.ts';
 import { runClient } from './client.ts';
+import { USUAL_BYTES } from './load.ts';
+import { ONE_WRITE } from './system.ts';
 
 export interface CatchUp {
   readonly missed: number;
@@ -25,7 +27,7 @@ export interface Memory {
   readonly reader: number;
 }
 
-const LOADERS = 512;
+const LOAD = { mode: 'load', inFlight: 512, seconds: 1, bytes: USUAL_BYTES } as const;
 const POLL_MS = 10;
 const PATIENCE_MS = 120_000;
 
@@ -41,9 +43,9 @@ export async function measureCatchUp(
     for (const missed of counts) {
       await baton.killRegion('north');
       progress(`catch-up: writing ${missed} documents while a region is away`);
-      await runClient(baton, { mode: 'load', inFlight: LOADERS, keys: missed, seconds: 1 });
+      await runClient(baton, { ...LOAD, keys: missed });
       const marker = `marker-${missed}`;
-      const store = await openBaton(baton.clientArgs(), { mode: 'write', inFlight: 1 });
+      const store = await openBaton(baton.clientArgs(), ONE_WRITE);
       await store.put(marker, Buffer.from('{"is":"there"}'));
       store.close();
       baton.startRegion('north');
@@ -69,10 +71,8 @@ export async function measureMemory(
     await baton.start();
     for (let step = 1; step <= steps; step += 1) {
       await runClient(baton, {
-        mode: 'load',
-        inFlight: LOADERS,
+        ...LOAD,
         keys: Math.round(writes / steps),
-        seconds: 1,
       });
       const memory = { writer: baton.memoryOf('west'), reader: baton.memoryOf('north') };
       results.push({ writes: Math.round((writes / steps) * step), ...memory });

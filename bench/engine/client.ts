@@ -14,6 +14,8 @@ export async function runClient(system: System, load: Omit<Load, 'warmUpSeconds'
     `${load.keys}`,
     '--seconds',
     `${load.seconds}`,
+    '--bytes',
+    `${load.bytes}`,
     '--warm-up',
     `${Math.min(1, load.seconds / 2)}`,
     '--',

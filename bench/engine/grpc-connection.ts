@@ -24,6 +24,8 @@ const SETTING_INITIAL_WINDOW = 4;
 const FRAME_HEADER = 9;
 const GRPC_PREFIX = 5;
 const DEFAULT_WINDOW = 65_535;
+/** What every server takes in one frame. */
+const LARGEST_FRAME = 16_384;
 const OUR_WINDOW = 2 ** 30;
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
@@ -39,14 +41,23 @@ interface Call {
   parts: Buffer[];
 }
 
+/** A request that is not wholly sent: the connection or its stream had no room for more. */
+interface Outgoing {
+  readonly stream: number;
+  readonly data: Buffer;
+  at: number;
+  window: number;
+}
+
 export class GrpcConnection {
   readonly #socket: Socket;
   readonly #address: string;
   readonly #calls = new Map<number, Call>();
-  /** Requests that wait until the server's window has room for them. */
-  readonly #waiting: Buffer[] = [];
+  readonly #waiting = new Map<number, Outgoing>();
   #nextStream = 1;
   #window = DEFAULT_WINDOW;
+  /** What the server takes of a new stream. */
+  #streamWindow = DEFAULT_WINDOW;
   #unacknowledged = 0;
   #received: Buffer = Buffer.alloc(0);
   #outgoing: Buffer[] = [];
@@ -80,12 +91,11 @@ export class GrpcConnection {
       this.#nextStream += 2;
       this.#calls.set(stream, { resolve, reject, parts: [] });
       this.#send(frame(HEADERS, END_HEADERS, stream, this.#headers(stream, path)));
-      const data = Buffer.allocUnsafe(FRAME_HEADER + GRPC_PREFIX + message.length);
-      writeFrameHeader(data, DATA, END_STREAM, stream, GRPC_PREFIX + message.length);
-      data[FRAME_HEADER] = 0;
-      data.writeUInt32BE(message.length, FRAME_HEADER + 1);
-      message.copy(data, FRAME_HEADER + GRPC_PREFIX);
-      this.#waiting.push(data);
+      const data = Buffer.allocUnsafe(GRPC_PREFIX + message.length);
+      data[0] = 0;
+      data.writeUInt32BE(message.length, 1);
+      message.copy(data, GRPC_PREFIX);
+      this.#waiting.set(stream, { stream, data, at: 0, window: this.#streamWindow });
       this.#sendWaiting();
     });
   }
@@ -112,12 +122,26 @@ export class GrpcConnection {
   }
 
   #sendWaiting(): void {
-    while (this.#waiting.length > 0) {
-      const size = this.#waiting[0]!.length - FRAME_HEADER;
-      if (size > this.#window) return;
-      this.#window -= size;
-      this.#send(this.#waiting.shift()!);
+    for (const request of this.#waiting.values()) {
+      if (this.#window === 0) return;
+      this.#sendSome(request);
     }
+  }
+
+  /** As many frames as the windows of the connection and of the stream allow. */
+  #sendSome(request: Outgoing): void {
+    const { stream, data } = request;
+    while (request.at < data.length) {
+      const size = Math.min(data.length - request.at, LARGEST_FRAME, this.#window, request.window);
+      if (size <= 0) return;
+      const end = request.at + size;
+      const flags = end === data.length ? END_STREAM : 0;
+      this.#send(frame(DATA, flags, stream, data.subarray(request.at, end)));
+      request.at = end;
+      request.window -= size;
+      this.#window -= size;
+    }
+    this.#waiting.delete(stream);
   }
 
   /** What is sent in one turn goes out in one write. */
@@ -150,20 +174,36 @@ export class GrpcConnection {
     }
     if ((type === DATA || type === HEADERS) && flags & END_STREAM) this.#onEnd(stream);
     if (type === RST_STREAM) this.#onEnd(stream);
-    if (type === SETTINGS && !(flags & ACK)) this.#send(frame(SETTINGS, ACK, 0, Buffer.alloc(0)));
+    if (type === SETTINGS && !(flags & ACK)) this.#onSettings(payload);
     if (type === PING && !(flags & ACK)) this.#send(frame(PING, ACK, 0, Buffer.from(payload)));
     if (type === GOAWAY)
       this.#fail(new Error(`${this.#address} said go away: ${payload.toString('utf8', 8)}`));
-    if (type === WINDOW_UPDATE && stream === 0) {
-      this.#window += payload.readUInt32BE(0);
-      this.#sendWaiting();
+    if (type === WINDOW_UPDATE) this.#onWindow(stream, payload.readUInt32BE(0));
+  }
+
+  #onSettings(payload: Buffer): void {
+    for (let at = 0; at + 6 <= payload.length; at += 6) {
+      if (payload.readUInt16BE(at) !== SETTING_INITIAL_WINDOW) continue;
+      const before = this.#streamWindow;
+      this.#streamWindow = payload.readUInt32BE(at + 2);
+      for (const request of this.#waiting.values()) request.window += this.#streamWindow - before;
     }
+    this.#send(frame(SETTINGS, ACK, 0, Buffer.alloc(0)));
+    this.#sendWaiting();
+  }
+
+  #onWindow(stream: number, increment: number): void {
+    const request = this.#waiting.get(stream);
+    if (stream === 0) this.#window += increment;
+    else if (request !== undefined) request.window += increment;
+    this.#sendWaiting();
   }
 
   #onEnd(stream: number): void {
     const call = this.#calls.get(stream);
     if (call === undefined) return;
     this.#calls.delete(stream);
+    this.#waiting.delete(stream);
     const answer = call.parts.length === 1 ? call.parts[0]! : Buffer.concat(call.parts);
     if (answer.length < GRPC_PREFIX) call.reject(new Error(`${this.#address} refused a call`));
     else call.resolve(answer.subarray(GRPC_PREFIX));

@@ -2,11 +2,17 @@
  * Closed-loop load on a store: so many operations in flight, each followed by the next. Keys come in a fixed scattered
  * order that visits every key before it repeats, so no two operations in flight are on one key and runs are alike.
  */
+import { createCipheriv } from 'node:crypto';
 import { Histogram } from 'baton/protocol';
 import type { Store, Use } from './system.ts';
 
-export const DOCUMENT_BYTES = 1024;
+/** Of a document, where nothing else is asked for. */
+export const USUAL_BYTES = 1024;
+/** What the fields of a document need. */
+export const LEAST_BYTES = 512;
+/** As many as make it unlikely that anything is saved by their being alike, within some memory. */
 const DISTINCT_BODIES = 256;
+const BODIES_BYTES = 64 * 1024 * 1024;
 const STRIDE = 7919;
 
 export interface Load extends Use {
@@ -26,7 +32,7 @@ export interface Report {
 
 /** `load` writes every key once; the others run for their time and count what began and ended in the window. */
 export async function runLoad(store: Store, load: Load): Promise<Report> {
-  const operate = load.mode === 'read' ? reader(store) : writer(store);
+  const operate = load.mode === 'read' ? reader(store, load.bytes) : writer(store, load.bytes);
   const nextKey = keySequence(load.keys);
   const histogram = new Histogram();
   const loading = load.mode === 'load';
@@ -61,19 +67,20 @@ export async function runLoad(store: Store, load: Load): Promise<Report> {
   };
 }
 
-function writer(store: Store): (key: string) => Promise<void> {
-  const bodies = Array.from({ length: DISTINCT_BODIES }, (_, index) => document(index));
+function writer(store: Store, bytes: number): (key: string) => Promise<void> {
+  const count = Math.min(DISTINCT_BODIES, Math.ceil(BODIES_BYTES / bytes));
+  const bodies = Array.from({ length: count }, (_, index) => document(index, bytes));
   let next = 0;
   return (key) => {
-    next = (next + 1) % DISTINCT_BODIES;
+    next = (next + 1) % count;
     return store.put(key, bodies[next]!);
   };
 }
 
-function reader(store: Store): (key: string) => Promise<void> {
+function reader(store: Store, bytes: number): (key: string) => Promise<void> {
   return async (key) => {
     const found = await store.get(key);
-    if (found?.length !== DOCUMENT_BYTES) {
+    if (found?.length !== bytes) {
       throw new Error(`A read of ${key} gave ${found === undefined ? 'nothing' : `${found.length} bytes`}`);
     }
   };
@@ -88,21 +95,19 @@ function keySequence(keys: number): () => string {
   };
 }
 
-/** JSON of exactly 1,024 bytes, like a small order; the letters differ from body to body. */
-export function document(variant: number): Buffer {
-  let state = variant + 1;
-  const letters = (count: number): string => {
-    let text = '';
-    while (text.length < count) {
-      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-      text += state.toString(36);
-    }
-    return text.slice(0, count);
-  };
-  const lines = Array.from({ length: 6 }, (_, line) => ({ line, article: letters(24), count: variant % 9 }));
-  const order = { customer: letters(16), state: 'open', variant, lines, note: '' };
-  const lacking = DOCUMENT_BYTES - JSON.stringify(order).length;
-  return Buffer.from(JSON.stringify({ ...order, note: letters(lacking) }));
+/** JSON of exactly so many bytes, like an order with a note; the letters differ from body to body. */
+export function document(variant: number, bytes: number): Buffer {
+  const next = letters(variant);
+  const lines = Array.from({ length: 6 }, (_, line) => ({ line, article: next(24), count: variant % 9 }));
+  const order = { customer: next(16), state: 'open', variant, lines, note: '' };
+  const lacking = bytes - JSON.stringify(order).length;
+  return Buffer.from(JSON.stringify({ ...order, note: next(lacking) }));
+}
+
+/** Always the same for one seed, and nothing that a server could compress. */
+function letters(seed: number): (count: number) => string {
+  const cipher = createCipheriv('aes-128-ctr', Buffer.alloc(16, seed), Buffer.alloc(16));
+  return (count) => cipher.update(Buffer.alloc(count)).toString('base64url').slice(0, count);
 }
 
 function round(value: number): number {

@@ -3,7 +3,7 @@
  * flags and the report where none of the real systems is installed.
  */
 import { document } from './load.ts';
-import type { Store, SystemKind } from './system.ts';
+import type { OpenStore, SystemKind } from './system.ts';
 
 export const memory: SystemKind = {
   setting: 'nothing behind the client: the cost of measuring',
@@ -17,8 +17,8 @@ export const memory: SystemKind = {
 };
 
 /** Every key is there from the start. It answers in a turn of the event loop of its own, as a socket would. */
-export async function openMemory(): Promise<Store> {
-  const initial = document(0);
+export const openMemory: OpenStore = async (_, { bytes }) => {
+  const initial = document(0, bytes);
   const documents = new Map<string, Buffer>();
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   return {
@@ -32,4 +32,4 @@ export async function openMemory(): Promise<Store> {
     },
     close: () => documents.clear(),
   };
-}
+};

@@ -31,11 +31,16 @@ export interface Store {
   close(): void;
 }
 
-/** What a client process will do with its store, for those who size a pool by it. */
+/** What a client process will do with its store, for those who size a pool or a body by it. */
 export interface Use {
   readonly mode: 'load' | 'write' | 'read';
   readonly inFlight: number;
+  /** Of a document. */
+  readonly bytes: number;
 }
 
 /** Resolves when every connection is open: the clock starts then. */
 export type OpenStore = (clientArgs: readonly string[], use: Use) => Promise<Store>;
+
+/** A client that looks whether writes are taken. */
+export const ONE_WRITE: Use = { mode: 'write', inFlight: 1, bytes: 16 };

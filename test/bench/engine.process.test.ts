@@ -73,6 +73,17 @@ test('etcd is measured where the tests have it, on the PATH or not', async (cont
   expect(rows[0]!.writesPerSecond).toBeGreaterThan(0);
 });
 
+test('documents have the size that was asked for, also where a message needs many frames', async (context) => {
+  needProgram(context, 'etcd');
+  const flags = ['--systems', 'memory,etcd', '--bytes', '200000', '--in-flight', '8', '--json', ...QUICK];
+  const { code, stdout, stderr } = await bench(...flags);
+  expect(code, stderr).toBe(0);
+  const { rows } = JSON.parse(stdout) as { rows: Row[] };
+  // A read of another size ends the client with an error.
+  expect(rows.map(({ system }) => system)).toEqual(['memory', 'etcd']);
+  expect((await bench('--systems', 'memory', '--bytes', '100', ...QUICK)).stderr).toContain('[FLAG_INVALID]');
+});
+
 test('the client ends with its parent', async () => {
   const args = ['--system', 'memory', '--mode', 'write', '--seconds', '60'];
   const client: ChildProcess = spawn(process.execPath, [CLIENT, ...args], {
