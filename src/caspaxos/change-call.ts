@@ -43,7 +43,12 @@ export class ChangeCall implements Job, Expiring {
     const { deadlines, signal, register } = this.#options;
     deadlines.add(this);
     signal?.addEventListener('abort', this, { once: true });
-    register.run(this);
+    if (register.run(this)) return;
+    this.#endedBecause = new CasPaxosError(
+      'OVERLOADED',
+      'Too many changes of this register wait for their turn: make fewer at a time.',
+    );
+    this.finish({ outcome: this.uncertain ? 'unknown' : 'rejected' });
   }
 
   finish(result: ProposalResult<string>): void {

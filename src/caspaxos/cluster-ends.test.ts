@@ -97,6 +97,54 @@ describe('a deadline', () => {
   });
 });
 
+describe('many changes of one register', () => {
+  const COUNT = 500;
+
+  test('whose deadline passes while they wait are not begun for that', async () => {
+    const { cluster, arm, reached, held, host } = await holding(isAccept);
+    arm();
+    const work = Array.from({ length: COUNT }, () => cluster.change('k', increment, { timeoutMs: LONG_MS }));
+    await reached.passed;
+    const before = cluster.counters.attempts;
+    host.leap(LONG_MS);
+    const outcomes = await Promise.all(work);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual([
+      'unknown',
+      ...Array.from({ length: COUNT - 1 }, () => 'rejected'),
+    ]);
+    expect(cluster.counters.attempts).toBe(before);
+    held.open();
+  });
+
+  test('are not begun either when the cluster is closed', async () => {
+    const { cluster, arm, reached } = await holding(isAccept);
+    arm();
+    const work = Array.from({ length: COUNT }, () => cluster.change('k', increment, { timeoutMs: LONG_MS }));
+    await reached.passed;
+    const before = cluster.counters.attempts;
+    await cluster.close();
+    expect((await Promise.all(work)).filter(({ outcome }) => outcome === 'rejected')).toHaveLength(COUNT - 1);
+    expect(cluster.counters.attempts).toBe(before);
+  });
+
+  test('are refused when too many wait', async () => {
+    const { cluster, arm, reached, held } = await holding(isAccept);
+    arm();
+    const change = () => cluster.change('k', increment, { timeoutMs: LONG_MS });
+    const first = change();
+    await reached.passed;
+    const waiting = Array.from({ length: 10_000 }, change);
+    expect(await change()).toMatchObject({ outcome: 'rejected', error: { code: 'OVERLOADED' } });
+    // Another register has a queue of its own.
+    const other = cluster.change('other', increment, { timeoutMs: LONG_MS });
+    await cluster.close();
+    held.open();
+    expect(
+      (await Promise.all([first, other, ...waiting])).every(({ outcome }) => outcome !== 'committed'),
+    ).toBe(true);
+  });
+});
+
 describe('an AbortSignal', () => {
   test('that is aborted already begins nothing', async () => {
     const cluster = await openFor({ acceptors: memoryUrls() });

@@ -32,13 +32,20 @@ export class Deadlines {
   }
 
   endAll(): void {
-    for (const call of this.#calls) call.expire('closed');
+    this.#expire([...this.#calls], 'closed');
     this.#stop();
+  }
+
+  /** The latest first: what waits for another call is ended before that ends and lets it begin. */
+  #expire(calls: readonly Expiring[], why: 'late' | 'closed'): void {
+    for (const call of calls.toReversed()) call.expire(why);
   }
 
   readonly #look = (): void => {
     const now = this.#host.now();
-    for (const call of this.#calls) if (call.deadlineAt <= now) call.expire('late');
+    const late: Expiring[] = [];
+    for (const call of this.#calls) if (call.deadlineAt <= now) late.push(call);
+    this.#expire(late, 'late');
     this.#timer = this.#calls.size === 0 ? undefined : this.#host.after(RESOLUTION_MS, this.#look);
   };
 

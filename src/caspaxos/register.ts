@@ -70,6 +70,8 @@ interface Round {
 
 /** How long a refusal is remembered, in rounds for each rival. */
 const RIVAL_ROUNDS = 20;
+/** Changes of one register that wait for their turn: more would not be done before their callers are gone. */
+const MAX_WAITING_CHANGES = 10_000;
 const LONG_ROUNDS = 4;
 const SHORTEST_LONG_MS = 10;
 
@@ -78,7 +80,8 @@ export class Register {
   readonly #environment: RegisterEnvironment;
   #view: View;
   #proposer: RegisterProposer<string>;
-  readonly #queue: Job[] = [];
+  /** In their order. */
+  readonly #queue = new Set<Job>();
   #job: Job | undefined;
   #timer: Timer | undefined;
   /** Whether an attempt under another set of acceptors may have been accepted. */
@@ -106,9 +109,12 @@ export class Register {
     return this.isIdle && !this.#environment.policy.prepareAhead && this.#rivals.size === 0;
   }
 
-  run(job: Job): void {
-    this.#queue.push(job);
+  /** False: too many wait already, and it was not taken. */
+  run(job: Job): boolean {
+    if (this.#queue.size >= MAX_WAITING_CHANGES) return false;
+    this.#queue.add(job);
     if (this.#job === undefined) this.#next();
+    return true;
   }
 
   /** Ends a job early: its deadline passed, or its caller lost interest. */
@@ -118,9 +124,7 @@ export class Register {
       else this.#finished({ outcome: this.#uncertain ? 'unknown' : 'rejected' });
       return;
     }
-    const at = this.#queue.indexOf(job);
-    if (at < 0) return;
-    this.#queue.splice(at, 1);
+    if (!this.#queue.delete(job)) return;
     job.finish({ outcome: job.uncertain ? 'unknown' : 'rejected' });
   }
 
@@ -158,11 +162,12 @@ export class Register {
   }
 
   #next(): void {
-    const job = this.#queue.shift();
+    const [job] = this.#queue;
     if (job === undefined) {
       this.#environment.onIdle(this);
       return;
     }
+    this.#queue.delete(job);
     this.#job = job;
     this.#uncertain = job.uncertain;
     this.#lostBecause = undefined;
