@@ -30,6 +30,8 @@ const MAX_BATCH_LENGTH = 1024 * 1024;
 const MESSAGE_OVERHEAD = 64;
 const PATIENCE_MS = 1;
 
+const NO_REPLY = new CasPaxosError('PROTOCOL_MISMATCH', 'The acceptor left out an answer.');
+
 export class Batcher {
   readonly acceptor: Acceptor;
   readonly #index: number;
@@ -92,6 +94,8 @@ export class Batcher {
     const startedAt = host.now();
     try {
       replies = await this.#withTimeout(this.acceptor.handle(requests, this.#index));
+      if (replies.length !== requests.length)
+        throw new CasPaxosError('PROTOCOL_MISMATCH', `Acceptor ${this.acceptor.url} answered another batch.`);
       this.#options.onSuccess(host.now() - startedAt);
     } catch (error) {
       const failure = asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${this.acceptor.url}`);
@@ -100,7 +104,8 @@ export class Batcher {
       replies = requests.map(() => failed);
     }
     this.#underWay -= 1;
-    for (let at = 0; at < callbacks.length; at += 1) callbacks[at]!(this.#index, replies[at]!);
+    for (let at = 0; at < callbacks.length; at += 1)
+      callbacks[at]!(this.#index, replies[at] ?? this.#failed(NO_REPLY));
     // What came meanwhile goes out with what those answers bring about.
     if (this.#requests.length > 0 && !this.#scheduled) this.#flush();
   }

@@ -51,11 +51,11 @@ export class ChangeCall implements Job, Expiring {
     this.finish({ outcome: this.uncertain ? 'unknown' : 'rejected' });
   }
 
-  finish(result: ProposalResult<string>): void {
+  finish(result: ProposalResult<string>, because?: CasPaxosError): void {
     const { deadlines, signal } = this.#options;
     deadlines.remove(this);
     signal?.removeEventListener('abort', this);
-    this.#resolve(outcomeOf(result, this.change, this.#endedBecause));
+    this.#resolve(outcomeOf(result, this.change, this.#endedBecause ?? because));
   }
 
   expire(why: 'late' | 'closed'): void {

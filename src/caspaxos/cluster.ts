@@ -12,11 +12,12 @@ import { formatBallot, type Host } from '../protocol/index.ts';
 import { type ClusterCounters, type ClusterLatencies, newCounters, newLatencies } from './counters.ts';
 import {
   type AcceptorMember,
-  BallotSource,
+  BallotSources,
   type Backoff,
   type Configuration,
   type CounterSource,
   decodeEnvelope,
+  type Doubt,
   DEFAULT_PROPOSER_POLICY,
   takeTurns,
   hybrid,
@@ -90,7 +91,7 @@ export interface ClusterEvents {
   acceptor: [status: AcceptorStatus];
   /** The set of acceptors changed. */
   configuration: [configuration: Configuration];
-  /** Rule 3: one ballot was used for two values. Something is badly wrong. */
+  /** Something is badly wrong: one ballot was used for two values (rule 3), or the work on a register failed. */
   alarm: [error: CasPaxosError];
 }
 
@@ -98,6 +99,13 @@ export interface ClusterEvents {
 const MAX_IDLE_REGISTERS = 100_000;
 const REWRITE_TIMEOUT_MS = 30_000;
 const MAX_WARNINGS = 1000;
+
+const SAID: Readonly<Record<Doubt, string>> = {
+  impossible: 'it gave an answer that contradicts itself',
+  'ballot far ahead': 'it has promised a ballot that is far ahead of every clock',
+  'value unreadable': 'it holds a value that nobody can read',
+  'two values': 'it holds another value under the same ballot than another acceptor',
+};
 
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const cluster = new Cluster(options);
@@ -131,6 +139,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       proposer: proposerName(options.proposer ?? 'proposer'),
       incarnation: 1 + host.randomInteger(2 ** 48 - 2),
     };
+    const clock = (): number => host.wallClock();
     this.#origin = `${identity.proposer}/${identity.incarnation.toString(36)}`;
     this.#membership = new Membership({
       ...options,
@@ -143,7 +152,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     });
     this.#environment = {
       host,
-      ballots: new BallotSource(identity, options.ballots ?? hybrid(() => host.wallClock())),
+      ballots: new BallotSources(identity, options.ballots ?? hybrid(clock), clock),
       policy: { ...DEFAULT_PROPOSER_POLICY, prepareAhead: options.oneRoundTrip ?? true },
       backoff: options.backoff ?? takeTurns,
       counters: this.counters,
@@ -153,6 +162,8 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       onReply: (reply) => this.#onUnusualReply(reply),
       onUnavailable: () => this.#lookForNewerSet(),
       onIdle: (register) => this.#onIdle(register),
+      onDoubt: (acceptor, key, doubt) => this.#onDoubt(acceptor, key, doubt),
+      onError: (key, error) => this.#onError(key, error),
     };
   }
 
@@ -347,15 +358,15 @@ export class Cluster extends EventEmitter<ClusterEvents> {
 
   #onIdle(register: Register): void {
     this.#busy.delete(register);
-    // Forgetting one is safe: ballots come from one source for all registers, so none is ever repeated.
-    if (register.holdsNothing) this.#registers.delete(register.key);
+    if (register.holdsNothing) this.#forget(register);
     if (this.#registers.size <= MAX_IDLE_REGISTERS) return;
     // Oldest first.
-    for (const [key, candidate] of this.#registers) {
-      if (!candidate.isIdle) continue;
-      this.#registers.delete(key);
-      return;
-    }
+    for (const candidate of this.#registers.values()) if (candidate.isIdle) return this.#forget(candidate);
+  }
+
+  #forget(register: Register): void {
+    this.#registers.delete(register.key);
+    register.giveUp();
   }
 
   async #readByChange<T>(key: string, options: CallOptions & Coded<T>): Promise<ReadResult<T>> {
@@ -399,6 +410,24 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     }
   }
 
+  /** Counted each time, told once of each acceptor: it may be about every register. */
+  #onDoubt(acceptor: number, key: string, doubt: Doubt): void {
+    this.counters.doubts += 1;
+    const url = this.acceptors[acceptor]?.url ?? 'an acceptor';
+    const message = `${url} is not believed, and counts as down for the registers concerned: ${SAID[doubt]}`;
+    this.#warnOnce(new CasPaxosError('ACCEPTOR_DOUBTED', `${message} (register ${key}).`), message);
+  }
+
+  /** An error in the work on one register: its change ends with it, and nothing else does. */
+  #onError(key: string, error: unknown): CasPaxosError {
+    this.counters.errors += 1;
+    const failure = asCasPaxosError(error, 'REGISTER_FAILED', `The work on register ${key} failed`);
+    this.#host.soon(() => {
+      if (!this.emit('alarm', failure)) process.emitWarning(failure.message, { code: failure.code });
+    });
+    return failure;
+  }
+
   /** Whoever slept through a change of the set finds out from the acceptors that are left. */
   #lookForNewerSet(): void {
     this.#membership.refresh().catch((error: unknown) => {
@@ -406,9 +435,9 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     });
   }
 
-  #warnOnce(error: CasPaxosError): void {
-    if (this.#warned.size > MAX_WARNINGS || this.#warned.has(error.message)) return;
-    this.#warned.add(error.message);
+  #warnOnce(error: CasPaxosError, what = error.message): void {
+    if (this.#warned.size > MAX_WARNINGS || this.#warned.has(what)) return;
+    this.#warned.add(what);
     this.#warn(error);
   }
 

@@ -22,6 +22,10 @@ export interface ClusterCounters {
   failedRequests: number;
   /** Rule 3's alarm: one ballot, two values. Never anything but 0 unless something is badly wrong. */
   alarms: number;
+  /** Answers of acceptors that were not believed (rule 11). */
+  doubts: number;
+  /** Changes ended by an error in the work on their register. */
+  errors: number;
 }
 
 export interface ClusterLatencies {
@@ -46,6 +50,8 @@ export function newCounters(): ClusterCounters {
     requests: 0,
     failedRequests: 0,
     alarms: 0,
+    doubts: 0,
+    errors: 0,
   };
 }
 

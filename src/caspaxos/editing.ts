@@ -90,6 +90,8 @@ export function outcomeOf(
   endedBecause: CasPaxosError | undefined,
 ): JsonOutcome {
   if (result.outcome === 'committed') return outcomeOfVerdict(change.verdict, change);
+  if (endedBecause === undefined && change.verdict.type === 'rejected')
+    endedBecause = refusalOf(change.verdict);
   const { code, message } = endedBecause ?? new CasPaxosError('ABORTED', 'The change was ended.');
   const error = new CasPaxosError(code, message, { outcome: result.outcome });
   return result.outcome === 'rejected' ? { outcome: 'rejected', error } : unknown(error, change);
@@ -138,15 +140,18 @@ function outcomeOfVerdict(verdict: ChangeVerdict, change: RegisterChange): JsonO
       };
     }
     case 'rejected': {
-      const code = isErrorCode(verdict.code) ? verdict.code : 'REJECTED_BY_EDITOR';
       const current = { value: verdict.json, version: verdict.version };
-      return { outcome: 'rejected', error: new CasPaxosError(code, verdict.message), current };
+      return { outcome: 'rejected', error: refusalOf(verdict), current };
     }
     case 'forgotten': {
       const message = 'Too many other changes have happened since to tell what became of this one.';
       return unknown(new CasPaxosError('OPERATION_FORGOTTEN', message, { outcome: 'unknown' }), change);
     }
   }
+}
+
+function refusalOf({ code, message }: ChangeVerdict & { type: 'rejected' }): CasPaxosError {
+  return new CasPaxosError(isErrorCode(code) ? code : 'REJECTED_BY_EDITOR', message);
 }
 
 function unknown(error: CasPaxosError, { operation, sinceVersion, attempts }: RegisterChange): Unknown {

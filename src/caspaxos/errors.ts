@@ -50,6 +50,9 @@ export const ERROR_CODES = [
   'STORE_FAILED',
   'STALE_SET',
   'BALLOT_REUSED',
+  'BALLOT_ABSURD',
+  'ACCEPTOR_DOUBTED',
+  'REGISTER_FAILED',
   // The acceptor service.
   'DATA_LOCKED',
   'DATA_CORRUPT',

@@ -1,5 +1,6 @@
 /** The cheap read over real acceptors: ask all, believe a quorum that agrees (`core/reader.ts`). */
 import { QUERY, QuorumReader, type ReadVerdict, type RegisterReply } from './core/index.ts';
+import { isBallot, isZeroBallot } from '../protocol/index.ts';
 import type { RegisterEnvironment, View } from './register.ts';
 
 /** A change half-way is often all the way a moment later; asking again disturbs nobody. */
@@ -22,14 +23,26 @@ export async function readQuorum(
 }
 
 function ask(key: string, view: View, environment: RegisterEnvironment): Promise<ReadVerdict> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const reader = new QuorumReader(view.quorum);
     const request = { key, set: view.set, message: QUERY };
     environment.counters.messages += view.batchers.length;
-    const onReply = (index: number, reply: RegisterReply): void => {
+    const take = (index: number, reply: RegisterReply): void => {
       if (reply.type !== 'state') environment.onReply(reply);
-      const verdict = reply.type === 'state' ? reader.onState(reply) : reader.onMissing(index);
+      const isSound =
+        reply.type === 'state' &&
+        isBallot(reply.accepted) &&
+        isZeroBallot(reply.accepted) === (reply.value === undefined);
+      if (reply.type === 'state' && !isSound) environment.onDoubt(index, key, 'impossible');
+      const verdict = isSound ? reader.onState({ ...reply, acceptor: index }) : reader.onMissing(index);
       if (verdict !== undefined) resolve(verdict);
+    };
+    const onReply = (index: number, reply: RegisterReply): void => {
+      try {
+        take(index, reply);
+      } catch (error) {
+        reject(environment.onError(key, error));
+      }
     };
     for (const batcher of view.batchers) batcher.send(request, onReply);
   });

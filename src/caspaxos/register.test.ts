@@ -5,7 +5,7 @@ import type { Acceptor } from './acceptors.ts';
 import { Batcher } from './batcher.ts';
 import {
   answer,
-  BallotSource,
+  BallotSources,
   both,
   DEFAULT_PROPOSER_POLICY,
   decodeEnvelope,
@@ -20,6 +20,7 @@ import {
   within,
 } from './core/index.ts';
 import { newCounters, newLatencies } from './counters.ts';
+import { asCasPaxosError } from './errors.ts';
 import { NODE_HOST } from './node-host.ts';
 import { type Job, Register, type RegisterEnvironment, type View } from './register.ts';
 import { Urgency } from './urgency.ts';
@@ -92,7 +93,7 @@ class Stage {
 function environment(view: () => View, changes: Partial<RegisterEnvironment> = {}): RegisterEnvironment {
   return {
     host: NODE_HOST,
-    ballots: new BallotSource({ proposer: 'p', incarnation: 1 }),
+    ballots: new BallotSources({ proposer: 'p', incarnation: 1 }),
     policy: DEFAULT_PROPOSER_POLICY,
     backoff: takeTurns,
     counters: newCounters(),
@@ -102,6 +103,8 @@ function environment(view: () => View, changes: Partial<RegisterEnvironment> = {
     onReply: () => undefined,
     onUnavailable: () => undefined,
     onIdle: () => undefined,
+    onDoubt: () => undefined,
+    onError: (_, error) => asCasPaxosError(error, 'REGISTER_FAILED', 'failed'),
     ...changes,
   };
 }

@@ -6,6 +6,9 @@
  * A value goes to every acceptor. A promise is asked of a quorum only, of those who answer fastest (`urgency.ts`): what the
  * others would say is not needed, and saying it costs them a write. They are asked when one of the first does not promise, or
  * when it takes long.
+ *
+ * Whatever goes wrong in here stays in here (rule 11): calls, answers and timers all pass through `#guarded`, which ends the
+ * change at hand, begins with a fresh proposer, and tells.
  */
 import {
   assert,
@@ -20,6 +23,9 @@ import type { ClusterCounters, ClusterLatencies } from './counters.ts';
 import {
   type Backoff,
   type BallotSource,
+  type BallotSources,
+  decodeEnvelope,
+  type Doubt,
   type LostBecause,
   type ProposalResult,
   type ProposerPolicy,
@@ -28,6 +34,7 @@ import {
   RegisterProposer,
   type RegisterReply,
 } from './core/index.ts';
+import type { CasPaxosError } from './errors.ts';
 
 /** The acceptors in force, as one value that is replaced when the set changes. */
 export interface View {
@@ -38,7 +45,7 @@ export interface View {
 
 export interface RegisterEnvironment {
   readonly host: Host;
-  readonly ballots: BallotSource;
+  readonly ballots: BallotSources;
   readonly policy: ProposerPolicy;
   readonly backoff: Backoff;
   readonly counters: ClusterCounters;
@@ -51,6 +58,10 @@ export interface RegisterEnvironment {
   /** An attempt found too few acceptors: perhaps they are no longer the ones to ask. */
   onUnavailable(): void;
   onIdle(register: Register): void;
+  /** What that acceptor said of the register is not believed. */
+  onDoubt(acceptor: number, key: string, doubt: Doubt): void;
+  /** An error in the work on the register; what its change is ended with. */
+  onError(key: string, error: unknown): CasPaxosError;
 }
 
 export interface Job {
@@ -58,7 +69,8 @@ export interface Job {
   readonly force: boolean;
   readonly uncertain: boolean;
   readonly startedAt: number;
-  readonly finish: (result: ProposalResult<string>) => void;
+  /** `because`: what ended it, if it was not its caller. */
+  readonly finish: (result: ProposalResult<string>, because?: CasPaxosError) => void;
 }
 
 interface Round {
@@ -72,12 +84,17 @@ interface Round {
 const RIVAL_ROUNDS = 20;
 /** Changes of one register that wait for their turn: more would not be done before their callers are gone. */
 const MAX_WAITING_CHANGES = 10_000;
+/** More of them make no wait longer. */
+const MAX_RIVALS = 64;
 const LONG_ROUNDS = 4;
 const SHORTEST_LONG_MS = 10;
+/** After an error of its own the register rests for so long. */
+const PAUSE_MS = 1000;
 
 export class Register {
   readonly key: string;
   readonly #environment: RegisterEnvironment;
+  readonly #ballots: BallotSource;
   #view: View;
   #proposer: RegisterProposer<string>;
   /** In their order. */
@@ -90,18 +107,22 @@ export class Register {
   #round: Round | undefined;
   /** Asks those whose promise was not thought to be needed. */
   #hedge: Timer | undefined;
+  #pause: Timer | undefined;
+  /** The last value that was seen to be one of ours. */
+  #readable: string | undefined;
   /** Other proposers that refused us, and until when they count. */
   readonly #rivals = new Map<string, number>();
 
   constructor(key: string, environment: RegisterEnvironment) {
     this.key = key;
     this.#environment = environment;
+    this.#ballots = environment.ballots.take(key);
     this.#view = environment.view();
     this.#proposer = this.#newProposer();
   }
 
   get isIdle(): boolean {
-    return this.#job === undefined;
+    return this.#job === undefined && this.#pause === undefined;
   }
 
   /** Nothing here is worth keeping until the next change: no ballot prepared ahead, no rivals to take turns with. */
@@ -109,16 +130,25 @@ export class Register {
     return this.isIdle && !this.#environment.policy.prepareAhead && this.#rivals.size === 0;
   }
 
+  /** It will not be used any more. */
+  giveUp(): void {
+    this.#environment.ballots.giveBack(this.key, this.#ballots);
+  }
+
   /** False: too many wait already, and it was not taken. */
   run(job: Job): boolean {
     if (this.#queue.size >= MAX_WAITING_CHANGES) return false;
     this.#queue.add(job);
-    if (this.#job === undefined) this.#next();
+    if (this.isIdle) this.#guarded(() => this.#next());
     return true;
   }
 
   /** Ends a job early: its deadline passed, or its caller lost interest. */
   cancel(job: Job): void {
+    this.#guarded(() => this.#cancel(job));
+  }
+
+  #cancel(job: Job): void {
     if (job === this.#job) {
       if (this.#proposer.busy) this.#proposer.cancel();
       else this.#finished({ outcome: this.#uncertain ? 'unknown' : 'rejected' });
@@ -137,6 +167,10 @@ export class Register {
 
   /** The set of acceptors has changed: what is under way starts anew there. */
   adopt(view: View): void {
+    this.#guarded(() => this.#adopt(view));
+  }
+
+  #adopt(view: View): void {
     if (view === this.#view) return;
     this.#uncertain ||= this.#proposer.uncertain;
     this.#environment.host.cancel(this.#timer);
@@ -146,15 +180,46 @@ export class Register {
     if (this.#job !== undefined) this.#start(this.#job);
   }
 
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Nobody knows what state the proposer is in: it is replaced. Its last ballot was used, if at all, for one value (rule 2). */
+  #fail(error: unknown): void {
+    const { host, onError } = this.#environment;
+    const isUncertain = this.#uncertain || this.#proposer.uncertain;
+    const job = this.#job;
+    for (const timer of [this.#timer, this.#hedge, this.#pause]) host.cancel(timer);
+    this.#job = undefined;
+    this.#round = undefined;
+    this.#proposer = this.#newProposer();
+    this.#pause = this.#after(PAUSE_MS, () => {
+      this.#pause = undefined;
+      this.#next();
+    });
+    const because = onError(this.key, error);
+    job?.finish({ outcome: isUncertain ? 'unknown' : 'rejected' }, because);
+  }
+
+  #after(ms: number, run: () => void): Timer {
+    return this.#environment.host.after(ms, () => this.#guarded(run));
+  }
+
   #newProposer(): RegisterProposer<string> {
-    const { ballots, policy } = this.#environment;
+    const { policy, onDoubt } = this.#environment;
     const proposer: RegisterProposer<string> = new RegisterProposer(
-      ballots,
+      this.#ballots,
       this.#view.quorum,
       {
         broadcast: (message) => this.#broadcast(proposer, message),
         wait: (attempt, because) => this.#wait(attempt, because),
         finished: (result) => this.#finished(result),
+        isReadable: (value) => this.#isReadable(value),
+        doubt: (acceptor, doubt) => onDoubt(acceptor, this.key, doubt),
       },
       policy,
     );
@@ -172,7 +237,7 @@ export class Register {
     this.#uncertain = job.uncertain;
     this.#lostBecause = undefined;
     if (this.#view === this.#environment.view()) this.#start(job);
-    else this.adopt(this.#environment.view());
+    else this.#adopt(this.#environment.view());
   }
 
   /** At once when alone; otherwise when its turn comes. */
@@ -183,7 +248,7 @@ export class Register {
     };
     const delay = this.#delayMs(0, undefined);
     if (delay === 0) start();
-    else this.#timer = this.#environment.host.after(delay, start);
+    else this.#timer = this.#after(delay, start);
   }
 
   #broadcast(proposer: RegisterProposer<string>, message: Phase1aMessage | Phase2aMessage<string>): void {
@@ -205,7 +270,8 @@ export class Register {
       round.isHedged ||= others.length > 0;
       if (this.#round === round) ask(others);
     };
-    const onReply = (index: number, reply: RegisterReply): void => {
+    const onReply = (index: number, reply: RegisterReply): void => this.#guarded(() => take(index, reply));
+    const take = (index: number, reply: RegisterReply): void => {
       // Answers to a proposer of a set that is no longer in force: the new one looks for itself.
       if (proposer !== this.#proposer) return;
       if (reply.type !== '1b') askOthers();
@@ -219,7 +285,7 @@ export class Register {
       for (const batcher of some) batcher.send(request, onReply);
     };
     ask(batchers.filter(isFirst));
-    if (waiting.length > 0) this.#hedge = host.after(this.#longMs, askOthers);
+    if (waiting.length > 0) this.#hedge = this.#after(this.#longMs, askOthers);
   }
 
   /** A round that takes that long waits for somebody who is not well. */
@@ -233,7 +299,7 @@ export class Register {
     if (because === 'unavailable') this.#environment.onUnavailable();
     this.#round = undefined;
     const proposer = this.#proposer;
-    this.#timer = this.#environment.host.after(this.#delayMs(lost, because), () => proposer.retry());
+    this.#timer = this.#after(this.#delayMs(lost, because), () => proposer.retry());
   }
 
   #delayMs(lost: number, because: LostBecause | undefined): number {
@@ -246,11 +312,23 @@ export class Register {
 
   /** Whoever was promised a higher ballot than ours is at work on this register too, and for a while counts as such. */
   #noteRival(promised: Ballot): void {
-    if (this.#environment.ballots.owns(promised)) return;
+    if (this.#ballots.owns(promised) || !this.#ballots.isNear(promised)) return;
     const rival = `${promised.proposer}/${promised.incarnation}`;
     const rounds = RIVAL_ROUNDS * (this.#rivals.size + 1);
+    if (this.#rivals.size >= MAX_RIVALS && !this.#rivals.has(rival)) return;
     const { host, pace } = this.#environment;
     this.#rivals.set(rival, host.now() + rounds * pace.roundMs);
+  }
+
+  #isReadable(value: string): boolean {
+    if (value === this.#readable) return true;
+    try {
+      decodeEnvelope(value);
+    } catch {
+      return false;
+    }
+    this.#readable = value;
+    return true;
   }
 
   #finished(result: ProposalResult<string>): void {

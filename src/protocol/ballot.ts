@@ -14,8 +14,10 @@ export interface Ballot {
 /** Lower than every ballot a proposer can make: "nothing promised", "nothing accepted". */
 export const BALLOT_ZERO: Ballot = Object.freeze({ counter: 0, proposer: '', incarnation: 0 });
 
-/** Beyond this a counter is not the product of counting but of corruption. */
-export const MAX_COUNTER = 2 ** 52;
+/** What a message or a record can hold. Which counters are believed is another question: `bounds.ts` of `caspaxos`. */
+export const MAX_COUNTER = Number.MAX_SAFE_INTEGER;
+/** A clock that says more, in 2527, is broken. Counters that follow one stop following it there. */
+export const LATEST_CLOCK_MS = 2 ** 44;
 export const MAX_INCARNATION = 2 ** 48 - 1;
 export const MAX_PROPOSER_LENGTH = 64;
 

@@ -4,3 +4,4 @@ export * from './ballot.ts';
 export * from './roles.ts';
 export * from './histogram.ts';
 export * from './host.ts';
+export * from './msgpack-form.ts';

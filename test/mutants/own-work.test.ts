@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { Batcher } from '../../src/caspaxos/batcher.ts';
 import {
   answer,
-  BallotSource,
+  BallotSources,
   DEFAULT_PROPOSER_POLICY,
   EMPTY_RECORD,
   majority,
@@ -16,6 +16,7 @@ import {
   takeTurns,
 } from '../../src/caspaxos/core/index.ts';
 import { newCounters, newLatencies } from '../../src/caspaxos/counters.ts';
+import { asCasPaxosError } from '../../src/caspaxos/errors.ts';
 import { NODE_HOST } from '../../src/caspaxos/node-host.ts';
 import { type Job, Register, type View } from '../../src/caspaxos/register.ts';
 
@@ -37,7 +38,7 @@ function register() {
   let current = view(1);
   const subject = new Register('k', {
     host: NODE_HOST,
-    ballots: new BallotSource({ proposer: 'p', incarnation: 1 }),
+    ballots: new BallotSources({ proposer: 'p', incarnation: 1 }),
     policy: DEFAULT_PROPOSER_POLICY,
     backoff: takeTurns,
     counters: newCounters(),
@@ -47,6 +48,8 @@ function register() {
     onReply: () => {},
     onUnavailable: () => {},
     onIdle: () => {},
+    onDoubt: () => {},
+    onError: (_, error) => asCasPaxosError(error, 'REGISTER_FAILED', 'failed'),
   });
   const changeSet = (): void => {
     current = view(2);

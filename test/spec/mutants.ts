@@ -113,7 +113,7 @@ export const GUARD_MUTANTS: readonly GuardMutant[] = [
   {
     id: 'query-of-a-divided-quorum',
     configuration: 'fail-same-ballot-query',
-    patch: reader('sameBallot(group.ballot, reply.accepted)', '1 > 0'),
+    patch: reader('sameBallot(group.ballot, reply.accepted) && group.value === reply.value', '1 > 0'),
   },
   {
     id: 'query-of-too-few',

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compareBallots, MAX_COUNTER } from '../../protocol/index.ts';
-import { BallotSource, hybrid, sequential } from './ballots.ts';
+import { BallotSource, BallotSources, hybrid, sequential } from './ballots.ts';
+import { isAdmitted, SECOND_BAND } from './bounds.ts';
 
 const identity = { proposer: 'west', incarnation: 77 };
 
@@ -60,11 +61,8 @@ describe('rule 1: a source of ballots', () => {
     expect(source.next().counter).toBe(1_700_000_000_001);
   });
 
-  test('a counter that does not grow, or is exhausted, stops the proposer', () => {
+  test('a counter that does not grow stops the proposer', () => {
     expect(() => new BallotSource(identity, () => 0).next()).toThrow('must grow');
-    const source = new BallotSource(identity, sequential);
-    source.observe({ counter: MAX_COUNTER, proposer: 'x', incarnation: 1 });
-    expect(() => source.next()).toThrow('exhausted');
   });
 
   test.each([
@@ -74,5 +72,86 @@ describe('rule 1: a source of ballots', () => {
     { proposer: 'p', incarnation: 1.5 },
   ])('a proposer needs a name and an incarnation: %o', (wrong) => {
     expect(() => new BallotSource(wrong)).toThrow();
+  });
+});
+
+const NOW = Date.UTC(2026, 0);
+const YEAR_MS = 365.25 * 24 * 3600 * 1000;
+
+function seen(counter: number) {
+  return { counter, proposer: 'zulu', incarnation: 1 };
+}
+
+describe('rule 11: counters', () => {
+  /** What is thought of a counter by an acceptor, and by a proposer that does not need it. */
+  test.each([
+    ['of a sequential proposer', 5, true, true],
+    ['of the clock', NOW, true, true],
+    ['of a clock that is wrong by three years', NOW + 3 * YEAR_MS, true, true],
+    ['of a clock that is wrong by a lifetime', NOW + 80 * YEAR_MS, true, false],
+    ['of a century at a million ballots a second', NOW + 1000 * 50 * YEAR_MS, false, false],
+    ['near the end of what earlier releases took', 2 ** 52 - 1, false, false],
+    ['at the end of what earlier releases took', 2 ** 52, false, false],
+    ['at the end of all numbers', MAX_COUNTER, false, false],
+  ])('%s', (_, counter, isTaken, isFollowed) => {
+    expect(isAdmitted(counter, NOW)).toBe(isTaken);
+    expect(new BallotSource(identity, sequential, () => NOW).isNear(seen(counter))).toBe(isFollowed);
+  });
+
+  test.each([0, -1, Number.NaN, NOW - 50 * YEAR_MS, NOW + 400 * YEAR_MS, 1e300])(
+    'of honest proposers are taken and followed by whoever believes that it is %s',
+    (clock) => {
+      const source = new BallotSource(identity, sequential, () => clock);
+      for (const counter of [1, NOW, NOW + 3 * YEAR_MS]) {
+        expect(isAdmitted(counter, clock)).toBe(true);
+        expect(source.isNear(seen(counter))).toBe(true);
+      }
+    },
+  );
+
+  test('what a proposer with the latest clock makes is taken by an acceptor with the earliest', () => {
+    const source = new BallotSource(
+      identity,
+      hybrid(() => 1e300),
+      () => 1e300,
+    );
+    expect(isAdmitted(source.next().counter, 0)).toBe(true);
+  });
+
+  test.each([
+    ['sequential', sequential],
+    ['hybrid', hybrid(() => NOW)],
+  ])('a %s proposer that needs to go above any counter that was ever taken can', (_, counter) => {
+    for (const wanted of [
+      2 ** 46,
+      2 ** 50,
+      SECOND_BAND - 1,
+      SECOND_BAND,
+      SECOND_BAND + 7,
+      SECOND_BAND + NOW,
+    ]) {
+      const source = new BallotSource(identity, counter, () => NOW);
+      source.observe(seen(wanted));
+      const [first, second] = [source.next(), source.next()];
+      expect(compareBallots(first, seen(wanted))).toBeGreaterThan(0);
+      expect(compareBallots(second, first)).toBeGreaterThan(0);
+      expect(isAdmitted(second.counter, NOW)).toBe(true);
+    }
+  });
+
+  test('what no acceptor can have promised is not followed', () => {
+    const source = new BallotSource(identity, sequential, () => NOW);
+    source.observe(seen(MAX_COUNTER));
+    expect(source.next().counter).toBe(1);
+  });
+
+  test('of one register are nothing to another, and never go back', () => {
+    const sources = new BallotSources(identity, sequential, () => NOW);
+    const high = sources.take('high');
+    high.observe(seen(SECOND_BAND));
+    const last = high.next();
+    sources.giveBack('high', high);
+    expect(sources.take('other').next().counter).toBe(1);
+    expect(compareBallots(sources.take('high').next(), last)).toBeGreaterThan(0);
   });
 });

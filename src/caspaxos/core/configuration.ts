@@ -16,6 +16,7 @@ import {
   everyone,
   flexible,
   majority,
+  MAX_ACCEPTORS,
   maskOf,
   type AcceptorMask,
   type QuorumSystem,
@@ -112,9 +113,14 @@ function print(set: AcceptorSet | undefined): string {
 
 /** Reads what another process sent. Throws a plain Error on anything that is not a configuration. */
 export function parseConfiguration(json: string): Configuration {
-  const candidate = JSON.parse(json) as Partial<Configuration>;
+  return checkConfiguration(JSON.parse(json));
+}
+
+/** The same of what is parsed already. */
+export function checkConfiguration(value: unknown): Configuration {
+  const candidate = (value ?? {}) as Partial<Configuration>;
   const sound =
-    typeof candidate.cluster === 'string' &&
+    isShortText(candidate.cluster) &&
     Number.isSafeInteger(candidate.number) &&
     isAcceptorSet(candidate) &&
     (candidate.previous === undefined || isAcceptorSet(candidate.previous));
@@ -123,10 +129,18 @@ export function parseConfiguration(json: string): Configuration {
   return candidate as Configuration;
 }
 
+/** Of an id or an address. It is written down and passed on. */
+const MAX_TEXT_LENGTH = 2048;
+
+function isShortText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_TEXT_LENGTH;
+}
+
 function isAcceptorSet(set: Partial<AcceptorSet>): boolean {
   if (!Array.isArray(set.acceptors) || set.acceptors.length === 0) return false;
+  if (set.acceptors.length > MAX_ACCEPTORS) return false;
   return set.acceptors.every((member: unknown) => {
     const { id, url } = (member ?? {}) as Partial<AcceptorMember>;
-    return typeof id === 'string' && typeof url === 'string';
+    return isShortText(id) && isShortText(url);
   });
 }

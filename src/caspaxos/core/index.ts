@@ -1,6 +1,7 @@
 /** The pure part of CASPaxos: roles, quorums, ballots, and the proposer that drives them. */
 export * from './acceptor.ts';
 export * from './ballots.ts';
+export * from './bounds.ts';
 export * from './leader.ts';
 export * from './learner.ts';
 export * from './quorum.ts';
@@ -9,5 +10,6 @@ export * from './envelope.ts';
 export * from './proposer.ts';
 export * from './reader.ts';
 export * from './record.ts';
+export * from './testimony.ts';
 export * from './change.ts';
 export * from './backoff.ts';

@@ -21,17 +21,21 @@ import {
   assert,
   type Ballot,
   compareBallots,
+  isBallot,
   isZeroBallot,
   type NakMessage,
   type Phase1aMessage,
+  type Phase1bMessage,
   type Phase1bResult,
   type Phase2aMessage,
   type Phase2bResult,
+  sameBallot,
 } from '../../protocol/index.ts';
 import type { BallotSource } from './ballots.ts';
 import { LeaderStateMachine } from './leader.ts';
 import { LearnerStateMachine } from './learner.ts';
 import { type AcceptorMask, everyone, maskOf, type QuorumSystem } from './quorum.ts';
+import { type Doubt, Testimony } from './testimony.ts';
 
 /**
  * Pure. Returns the very object it was given when nothing changes. `uncertain`: an earlier attempt of this same
@@ -56,6 +60,10 @@ export interface ProposerPort<V> {
   /** Attempt number `attempt` (from 1) was lost. Call `retry` later, or `cancel`. */
   wait(attempt: number, because: LostBecause): void;
   finished(result: ProposalResult<V>): void;
+  /** Whether it is a value that proposers write. */
+  isReadable?(value: V): boolean;
+  /** What that acceptor said is not believed, or not yet (`testimony.ts`). */
+  doubt?(acceptor: number, doubt: Doubt): void;
 }
 
 export interface ProposerPolicy {
@@ -71,6 +79,11 @@ export interface NoAnswer {
   readonly type: 'failed' | 'stale-set';
 }
 
+const NOTHING: NoAnswer = { type: 'failed' };
+
+/** An acceptor that was the only one to refuse so many attempts in a row no longer ends one by itself. */
+const LONE_REFUSALS = 8;
+
 /** A ballot that a quorum has promised, and the value it was promised on top of. Used once (rule 2). */
 interface Prepared<V> {
   readonly ballot: Ballot;
@@ -84,6 +97,7 @@ export class RegisterProposer<V> {
   readonly #policy: ProposerPolicy;
   readonly #leader: LeaderStateMachine<V>;
   readonly #learner: LearnerStateMachine<V>;
+  readonly #testimony: Testimony<V>;
 
   #phase: 'idle' | 'waiting' | '1' | '2' = 'idle';
   #edit: Edit<V> | undefined;
@@ -99,6 +113,11 @@ export class RegisterProposer<V> {
   #next: Ballot | undefined;
   #promisedNext: AcceptorMask = 0;
   #prepared: Prepared<V> | undefined;
+  /** Somebody said something else than others about one ballot: all are heard in this change from now on. */
+  #isCareful = false;
+  /** Who alone refused the last attempts, and how many. */
+  #loner: AcceptorMask = 0;
+  #loneRefusals = 0;
 
   constructor(
     ballots: BallotSource,
@@ -112,6 +131,7 @@ export class RegisterProposer<V> {
     this.#policy = policy;
     this.#leader = new LeaderStateMachine(ballots, quorum);
     this.#learner = new LearnerStateMachine(quorum);
+    this.#testimony = new Testimony(ballots, quorum, (value) => port.isReadable?.(value) ?? true);
   }
 
   get busy(): boolean {
@@ -167,10 +187,17 @@ export class RegisterProposer<V> {
     message: Phase1aMessage | Phase2aMessage<V>,
     reply: Phase1bResult<V> | Phase2bResult<V> | NoAnswer,
   ): void {
-    if (reply.type === 'nak') this.#ballots.observe(reply.promised);
+    const isSound = answers(reply, acceptor, message);
+    if (isSound && reply.type === 'nak' && this.#ballots.isNear(reply.promised))
+      this.#ballots.observe(reply.promised);
     if (message !== this.#message) return;
-    if (reply.type === '1b') this.#onPromise(reply);
+    if (!isSound) {
+      this.#port.doubt?.(acceptor, 'impossible');
+      return this.#onNo(acceptor, NOTHING);
+    }
+    if (reply.type === '1b') this.#onPromise(acceptor, reply);
     else if (reply.type === '2b') this.#onAcknowledged(reply);
+    else if (reply.type === 'nak') this.#onRefusal(acceptor, reply);
     else this.#onNo(acceptor, reply);
   }
 
@@ -192,6 +219,7 @@ export class RegisterProposer<V> {
     this.#refused = 0;
     this.#failed = 0;
     this.#promisedNext = 0;
+    this.#testimony.begin(phase === '1' && this.#isCareful);
     this.#port.broadcast(message);
   }
 
@@ -212,8 +240,36 @@ export class RegisterProposer<V> {
     return isZeroBallot(found) || this.#ballots.owns(found);
   }
 
-  #onPromise(reply: Phase1bResult<V> & { type: '1b' }): void {
+  #onPromise(acceptor: number, reply: Phase1bMessage<V>): void {
     if (this.#phase !== '1') return;
+    const doubt = this.#testimony.doubtOfPromise(reply);
+    if (doubt === undefined) {
+      if (!this.#testimony.isCareful) return this.#takePromise(reply);
+      this.#testimony.hear(reply);
+      return this.#judge();
+    }
+    this.#port.doubt?.(acceptor, doubt);
+    if (doubt === 'two values') {
+      this.#isCareful = true;
+      return this.#lose();
+    }
+    if (doubt === 'value unreadable') this.#testimony.setAside(acceptor, reply);
+    return this.#onNo(acceptor, NOTHING);
+  }
+
+  /** In a careful attempt, when nobody is left to be heard. */
+  #judge(): void {
+    const open = everyone(this.#quorum.size) & ~(this.#refused | this.#failed | this.#testimony.heardFrom);
+    if (open !== 0) return;
+    const message = this.#message;
+    for (const promise of this.#testimony.credible()) {
+      if (this.#message === message) this.#takePromise(promise);
+    }
+    // Those who contradict each other are not believed, and there is no quorum without them.
+    if (this.#message === message && this.#phase === '1') this.#lose();
+  }
+
+  #takePromise(reply: Phase1bMessage<V>): void {
     const next = this.#isAlone(reply.accepted) ? this.#next : undefined;
     const message = this.#leader.startPhase2(reply, this.#editor, next);
     if (message === undefined) return;
@@ -225,12 +281,15 @@ export class RegisterProposer<V> {
       return;
     }
     assert(message.value !== undefined, 'only a register that a quorum agrees is empty can be left empty');
+    // Found on acceptors that could not be done without. Its editor has found out too, and changed nothing.
+    if (this.#port.isReadable?.(message.value) === false)
+      return this.#finish({ outcome: this.#uncertain ? 'unknown' : 'rejected' });
     this.#begin('2', message);
   }
 
   #onAcknowledged(reply: Phase2bResult<V> & { type: '2b' }): void {
     const message = this.#message as Phase2aMessage<V>;
-    if (reply.next !== undefined) this.#notePromise(reply.acceptor, message);
+    if (reply.next !== undefined && message.next !== undefined) this.#notePromise(reply.acceptor, message);
     if (this.#phase !== '2') return;
     const learned = this.#learner.learn(reply);
     if (learned === undefined) return;
@@ -250,24 +309,58 @@ export class RegisterProposer<V> {
     this.#prepared = { ballot: message.next!, value: message.value };
   }
 
-  #onNo(acceptor: number, reply: { readonly type: string }): void {
+  #onRefusal(acceptor: number, reply: NakMessage): void {
+    const doubt = this.#testimony.doubtOfRefusal(reply);
+    if (doubt === undefined) return this.#onNo(acceptor, reply);
+    this.#port.doubt?.(acceptor, doubt);
+    if (doubt === 'ballot far ahead') this.#testimony.setAside(acceptor, reply);
+    return this.#onNo(acceptor, NOTHING);
+  }
+
+  #onNo(acceptor: number, reply: NoAnswer | NakMessage | { readonly type: 'alarm' }): void {
     if (reply.type === 'nak') {
       this.#refused |= maskOf(acceptor);
-      this.#nak = reply as NakMessage;
+      this.#nak = reply;
     } else {
       this.#failed |= maskOf(acceptor);
     }
     if (this.#phase !== '1' && this.#phase !== '2') return;
+    if (reply.type === 'nak' && this.#endsAttempt(acceptor)) return this.#lose();
+    if (this.#isPossible) {
+      if (this.#testimony.isCareful) this.#judge();
+      return;
+    }
+    const promises = this.#phase === '1' ? this.#testimony.takePromises() : [];
+    if (promises.length === 0) return this.#lose();
+    for (const promise of promises) this.#failed &= ~maskOf(promise.acceptor);
+    const message = this.#message;
+    for (const promise of promises) {
+      if (this.#message === message && this.#phase === '1') this.#takePromise(promise);
+    }
+    if (this.#message === message && this.#phase === '1' && !this.#isPossible) this.#lose();
+  }
+
+  get #isPossible(): boolean {
     const left = everyone(this.#quorum.size) & ~(this.#refused | this.#failed);
-    const possible =
-      this.#phase === '1' ? this.#quorum.isPhase1Quorum(left) : this.#quorum.isPhase2Quorum(left);
-    const giveUp = !possible || (this.#policy.giveUp === 'first refusal' && reply.type === 'nak');
-    if (giveUp) this.#lose();
+    return this.#phase === '1' ? this.#quorum.isPhase1Quorum(left) : this.#quorum.isPhase2Quorum(left);
+  }
+
+  /** By its refusal alone, as the policy has it; but nobody can refuse for ever what all others promise. */
+  #endsAttempt(acceptor: number): boolean {
+    if (this.#policy.giveUp !== 'first refusal') return false;
+    return this.#loner !== maskOf(acceptor) || this.#loneRefusals < LONE_REFUSALS;
   }
 
   #lose(): void {
     // Some acceptor may have accepted, or may yet: only if every single one has refused is that ruled out.
     if (this.#phase === '2' && this.#refused !== everyone(this.#quorum.size)) this.#uncertain = true;
+    for (const nak of this.#testimony.neededRefusals(this.#failed)) {
+      this.#ballots.observe(nak.promised);
+      this.#nak = nak;
+    }
+    const isLone = this.#refused !== 0 && this.#refused === this.#loner;
+    this.#loneRefusals = isLone ? this.#loneRefusals + 1 : 1;
+    this.#loner = this.#refused;
     this.#phase = 'waiting';
     this.#message = undefined;
     this.#prepared = undefined;
@@ -278,6 +371,7 @@ export class RegisterProposer<V> {
     this.#phase = 'idle';
     this.#edit = undefined;
     this.#uncertain = false;
+    this.#isCareful = false;
     // After a commit the message stays current: late acknowledgements may still complete the next ballot's promise.
     if (result.outcome !== 'committed') {
       this.#message = undefined;
@@ -285,4 +379,17 @@ export class RegisterProposer<V> {
     }
     this.#port.finished(result);
   }
+}
+
+/** Whether it is something that this acceptor can say to this message. */
+function answers<V>(
+  reply: Phase1bResult<V> | Phase2bResult<V> | NoAnswer,
+  acceptor: number,
+  { type, ballot }: Phase1aMessage | Phase2aMessage<V>,
+): boolean {
+  if (!('ballot' in reply)) return true;
+  if (reply.type === (type === '1a' ? '2b' : '1b')) return false;
+  if (reply.type === '1b' && !isBallot(reply.accepted)) return false;
+  if (reply.type === 'nak' && !isBallot(reply.promised)) return false;
+  return reply.acceptor === acceptor && sameBallot(reply.ballot, ballot);
 }

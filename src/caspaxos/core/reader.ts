@@ -29,7 +29,10 @@ export class QuorumReader<V = string> {
 
   /** Empty until the question is decided. */
   onState(reply: QueryReply<V>): ReadVerdict<V> | undefined {
-    const known = this.#groups.find((group) => sameBallot(group.ballot, reply.accepted));
+    // One ballot has one value; who says otherwise does not speak for the others (rule 11).
+    const known = this.#groups.find(
+      (group) => sameBallot(group.ballot, reply.accepted) && group.value === reply.value,
+    );
     const mask = (known?.mask ?? 0) | maskOf(reply.acceptor);
     const group: Group<V> = known ? { ...known, mask } : { ballot: reply.accepted, value: reply.value, mask };
     this.#groups = [...this.#groups.filter((other) => other !== known), group];

@@ -13,6 +13,7 @@ import {
   type Phase2bResult,
 } from '../../protocol/index.ts';
 import { type AcceptorState, AcceptorStateMachine } from './acceptor.ts';
+import { isAdmitted } from './bounds.ts';
 
 /** To an acceptor a value is text: it never looks inside. */
 export interface RegisterRecord extends AcceptorState<string> {
@@ -76,8 +77,11 @@ export interface Answer {
   readonly reply: RegisterReply;
 }
 
-/** Applies one request to one record. `index` is what the asker calls this acceptor. Persist before replying. */
-export function answer(record: RegisterRecord, request: RegisterRequest, index: number): Answer {
+/**
+ * Applies one request to one record. `index` is what the asker calls this acceptor; `nowMs`, the clock of whoever runs the
+ * role, only moves the bound of rule 11. Persist before replying.
+ */
+export function answer(record: RegisterRecord, request: RegisterRequest, index: number, nowMs = 0): Answer {
   if (request.set < record.set)
     return { record, reply: { type: 'stale-set', acceptor: index, set: record.set } };
   const { message } = request;
@@ -85,10 +89,18 @@ export function answer(record: RegisterRecord, request: RegisterRequest, index: 
     const { accepted, value } = record;
     return { record, reply: { type: 'state', acceptor: index, accepted, value } };
   }
+  const { counter } = (message.type === '2a' ? message.next : undefined) ?? message.ballot;
+  if (!isAdmitted(counter, nowMs)) return { record, reply: refused(counter, index) };
   const role = new AcceptorStateMachine<string>(record, index);
   const reply = message.type === '1a' ? role.onPhase1a(message) : role.onPhase2a(message);
   const { state } = role;
   if (state === record) return { record, reply };
   const { promised, accepted, value } = state;
   return { record: { set: request.set, promised, accepted, value }, reply };
+}
+
+/** Rule 11. Not a refusal of the role's: it promises nothing, and tells of no higher ballot. */
+function refused(counter: number, acceptor: number): FailedReply {
+  const message = `A ballot with the counter ${counter} is further ahead than any clock can be: it is refused.`;
+  return { type: 'failed', acceptor, code: 'BALLOT_ABSURD', message };
 }

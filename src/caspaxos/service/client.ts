@@ -9,7 +9,12 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { Acceptor, AcceptorDescription } from '../acceptors.ts';
-import type { Configuration, RegisterReply, RegisterRequest } from '../core/index.ts';
+import {
+  checkConfiguration,
+  type Configuration,
+  type RegisterReply,
+  type RegisterRequest,
+} from '../core/index.ts';
 import { asCasPaxosError, CasPaxosError, isErrorCode } from '../errors.ts';
 import { flattenRequests, pack, unflattenReplies, unpack } from './codec.ts';
 import { frame, FrameSplitter } from './frames.ts';
@@ -67,8 +72,7 @@ export class ServiceAcceptor implements Acceptor {
   }
 
   async describe(): Promise<AcceptorDescription> {
-    const description = (await this.#call('describe', null)) as AcceptorDescription;
-    return { ...description, configuration: description.configuration ?? undefined };
+    return descriptionIn(await this.#call('describe', null));
   }
 
   async install(configuration: Configuration): Promise<void> {
@@ -82,7 +86,10 @@ export class ServiceAcceptor implements Acceptor {
   }
 
   async list(after: string, limit: number): Promise<readonly string[]> {
-    return (await this.#call('list', [after, limit])) as string[];
+    const keys = await this.#call('list', [after, limit]);
+    if (!Array.isArray(keys) || keys.length > limit || !keys.every((key) => typeof key === 'string'))
+      throw new CasPaxosError('PROTOCOL_MISMATCH', `Acceptor ${this.url} answered with a list that is none.`);
+    return keys;
   }
 
   async close(): Promise<void> {
@@ -153,7 +160,7 @@ export class ServiceAcceptor implements Acceptor {
       socket.on('data', (chunk: Buffer) => {
         try {
           splitter.push(chunk, (payload) => {
-            const answer = unpack(payload) as AnswerFrame;
+            const answer = answerIn(unpack(payload));
             if (answer[0] !== 0) return this.#onAnswer(connection, answer);
             clearTimeout(timer);
             this.#onGreeting(answer);
@@ -197,7 +204,8 @@ export class ServiceAcceptor implements Acceptor {
   #onGreeting([, sequence, greeting, code, message]: AnswerFrame): void {
     if (code !== undefined)
       throw new CasPaxosError(isErrorCode(code) ? code : 'PROTOCOL_MISMATCH', message ?? code);
-    const { id, set } = greeting as { id: string; set: number };
+    const { id, set } = (greeting ?? {}) as { id?: unknown; set?: unknown };
+    if (!isName(id) || !isCount(set)) throw malformed();
     this.#expectedId ??= id;
     if (id !== this.#expectedId) {
       if (sequence === 0) this.#lose('ACCEPTOR_EMPTY', `it came back empty, as ${id}`);
@@ -240,6 +248,35 @@ export class ServiceAcceptor implements Acceptor {
   #lose(code: 'ACCEPTOR_EMPTY' | 'ACCEPTOR_FOREIGN' | 'ACCEPTOR_BEHIND', what: string): void {
     this.#lost ??= new CasPaxosError(code, `Acceptor ${this.url} is not used any more: ${what}. Replace it.`);
   }
+}
+
+/** Throws on anything that is not an answer. */
+function answerIn(value: unknown): AnswerFrame {
+  if (!Array.isArray(value)) throw malformed();
+  const [id, sequence, , code, message] = value as unknown[];
+  const isText = (text: unknown): boolean => text === undefined || text === null || typeof text === 'string';
+  if (!isCount(id) || !isCount(sequence) || !isText(code) || !isText(message)) throw malformed();
+  return value as unknown as AnswerFrame;
+}
+
+function descriptionIn(value: unknown): AcceptorDescription {
+  const { id, configuration, hasRegisters } = (value ?? {}) as Partial<Record<string, unknown>>;
+  if (!isName(id) || typeof hasRegisters !== 'boolean') throw malformed();
+  if (configuration === undefined || configuration === null)
+    return { id, hasRegisters, configuration: undefined };
+  return { id, hasRegisters, configuration: checkConfiguration(configuration) };
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length > 0;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function malformed(): CasPaxosError {
+  return new CasPaxosError('PROTOCOL_MISMATCH', 'The acceptor service said something that is no answer.');
 }
 
 function refusal(url: string, status: number): CasPaxosError {

@@ -99,16 +99,29 @@ describe('the wire', () => {
   test.each([
     ['nothing', null],
     ['too few', []],
-    ['a promise for a question', [1, 0, '', 0, null]],
-    ['a kind that is not known', [99, 0, '', 0, null]],
-    ['a state with a broken ballot', [6, -1, '', 0, null]],
   ])('replies of %s are refused', (_, flat) => {
     expect(() => unflattenReplies(flat, [{ key: 'k', set: 1, message: QUERY }], 0)).toThrow('malformed');
   });
 
+  test.each([
+    ['a promise for a question', [1, 0, '', 0, null]],
+    ['a kind that is not known', [99, 0, '', 0, null]],
+    ['a state with a broken ballot', [6, -1, '', 0, null]],
+    ['a failure without words', [8, 0, [[]], 0, {}]],
+  ])('%s is no answer for its register, and nothing to the others', (_, flat) => {
+    const request = { key: 'k', set: 1, message: QUERY };
+    const good = [6, 0, '', 0, null];
+    expect(unflattenReplies([...flat, ...good], [request, request], 0)).toMatchObject([
+      { type: 'failed', code: 'PROTOCOL_MISMATCH' },
+      { type: 'state' },
+    ]);
+  });
+
   test('an alarm can only answer an accept', () => {
     const alarm = flattenReplies([{ type: 'alarm', acceptor: 0, ballot: BALLOT_ZERO }]);
-    expect(() => unflattenReplies(alarm, [{ key: 'k', set: 1, message: QUERY }], 0)).toThrow('malformed');
+    expect(unflattenReplies(alarm, [{ key: 'k', set: 1, message: QUERY }], 0)).toMatchObject([
+      { type: 'failed', code: 'PROTOCOL_MISMATCH' },
+    ]);
   });
 });
 

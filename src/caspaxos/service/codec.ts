@@ -3,7 +3,15 @@
  * array with a fixed number of fields for each message, which packs and unpacks several times faster than objects do.
  */
 import { Packr } from 'msgpackr';
-import { type Ballot, BALLOT_ZERO, compareBallots, isBallot } from '../../protocol/index.ts';
+import {
+  type Ballot,
+  BALLOT_ZERO,
+  compareBallots,
+  isBallot,
+  isPlainData,
+  type PackedLimits,
+} from '../../protocol/index.ts';
+import { asCasPaxosError } from '../errors.ts';
 import { QUERY, type RegisterRecord, type RegisterReply, type RegisterRequest } from '../core/index.ts';
 
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true });
@@ -12,8 +20,14 @@ export function pack(value: unknown): Buffer {
   return packr.pack(value);
 }
 
-/** Throws on anything that is not MessagePack. */
-export function unpack(bytes: Uint8Array): unknown {
+/** What a call or an answer holds: thousands of messages of a few fields each, or the description of an acceptor. */
+const ON_THE_WIRE: PackedLimits = { depth: 16, values: 2 ** 17 };
+/** A record of one's own, with a checksum, is bounded by its size. */
+export const IN_THE_JOURNAL: PackedLimits = { depth: 2, values: Infinity };
+
+/** Throws on anything that is not plain data, before it makes room for any of it. */
+export function unpack(bytes: Uint8Array, limits = ON_THE_WIRE): unknown {
+  if (!isPlainData(bytes, limits)) throw new Error('not a message, or one without bounds');
   return packr.unpack(bytes);
 }
 
@@ -115,7 +129,15 @@ export function unflattenReplies(
 ): RegisterReply[] {
   if (!Array.isArray(flat) || flat.length !== requests.length * REPLY_FIELDS)
     throw new Error('a malformed answer');
-  return requests.map((request, at) => unflattenReply(flat, at * REPLY_FIELDS, request, index));
+  return requests.map((request, at) => {
+    try {
+      return unflattenReply(flat, at * REPLY_FIELDS, request, index);
+    } catch (error) {
+      // Of one register: the others' answers are as good as before (rule 11).
+      const { code, message } = asCasPaxosError(error, 'PROTOCOL_MISMATCH', 'An answer that cannot be read');
+      return { type: 'failed', acceptor: index, code, message };
+    }
+  });
 }
 
 function unflattenReply(
@@ -147,8 +169,10 @@ function unflattenReply(
     return { type: 'state', acceptor, accepted: ballotAt(flat, at + 1), value: valueAt(flat, at + 4) };
   }
   if (kind === REPLY_STALE_SET) return { type: 'stale-set', acceptor, set: Number(flat[at + 1]) };
-  if (kind !== REPLY_FAILED) throw new Error('a malformed answer');
-  return { type: 'failed', acceptor, code: String(flat[at + 2]), message: String(flat[at + 4]) };
+  const [code, text] = [flat[at + 2], flat[at + 4]];
+  if (kind !== REPLY_FAILED || typeof code !== 'string' || typeof text !== 'string')
+    throw new Error('a malformed answer');
+  return { type: 'failed', acceptor, code, message: text };
 }
 
 // Journal: key, set, promised, accepted, value. A promise does not repeat the value it leaves alone.

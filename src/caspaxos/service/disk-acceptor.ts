@@ -22,7 +22,7 @@ import { UTF8_KEYS } from '../lmdb-keys.ts';
 import { decodeIdentity, encodeIdentity, type IdentityDocument } from '../stores/documents.ts';
 import { IDENTITY_KEY } from '../stores/keys.ts';
 import { checkInstall } from '../stores/store-acceptor.ts';
-import { flattenEntries, type JournalEntry, pack, replayEntries, unpack } from './codec.ts';
+import { flattenEntries, IN_THE_JOURNAL, type JournalEntry, pack, replayEntries, unpack } from './codec.ts';
 import { committed } from './committed.ts';
 import { DEFAULT_JOURNAL_BYTES, Journal, type JournalRecord } from './journal.ts';
 import { openedAgain } from './opening.ts';
@@ -217,7 +217,7 @@ export class DiskAcceptor implements Acceptor {
       const { code, message } = asCasPaxosError(error, 'CORRUPT_RECORD', this.url);
       return { type: 'failed', acceptor: index, code, message };
     }
-    const { record, reply } = answer(before, request, index);
+    const { record, reply } = answer(before, request, index, Date.now());
     if (record !== before) {
       this.#table.set(request.key, record, before);
       const isAccepted = record.accepted !== before.accepted || changed.get(request.key)?.isAccepted === true;
@@ -326,7 +326,7 @@ async function restore(table: RecordTable, records: readonly JournalRecord[]): P
   const newest = new Map<string, RegisterRecord>();
   for (const { payload } of records) {
     replayEntries(
-      unpack(payload),
+      unpack(payload, IN_THE_JOURNAL),
       (key) => newest.get(key) ?? readable(table, key),
       (key, record) => newest.set(key, record),
     );

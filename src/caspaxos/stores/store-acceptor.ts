@@ -172,8 +172,9 @@ export class StoreAcceptor implements Acceptor {
         continue;
       }
       let { record } = known;
+      const nowMs = this.#host.wallClock();
       const answers = work.requests.map((request) => {
-        const answered = answer(record, request, index);
+        const answered = answer(record, request, index, nowMs);
         record = answered.record;
         return answered.reply;
       });

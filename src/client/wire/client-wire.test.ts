@@ -15,7 +15,6 @@ import {
   METHODS,
 } from './client-wire.ts';
 import { decodeMap, encodeMap } from './map-wire.ts';
-import { isPlainData } from './msgpack-form.ts';
 import { packed, unpacked } from './packing.ts';
 import {
   decodeFeed,
@@ -27,6 +26,7 @@ import {
   encodeScan,
   encodeScanAnswer,
 } from './scan-wire.ts';
+import { isPlainData } from '../../protocol/index.ts';
 
 function bytesOf(payload: Payload): Buffer {
   return Buffer.concat(payload instanceof Uint8Array ? [payload] : [...payload]);
@@ -125,6 +125,8 @@ const refusals = [
   { outcome: 'refused' as const, code: 'NOT_WRITER' as const, writer: { region: 'east', gcn: 9 } },
   { outcome: 'refused' as const, code: 'FROM_THE_FUTURE' },
 ];
+
+const LIMITS = { depth: 200, values: 2 ** 20 };
 
 describe('messages of clients', () => {
   test('writes and their answers', () => {
@@ -334,7 +336,7 @@ describe('messages of anybody', () => {
   test('lists that are announced and do not come cost nothing', () => {
     const list = [0xdd, 0x01, 0xff, 0xff, 0xff];
     const nested = Buffer.from(Array.from({ length: 60 }, () => list).flat());
-    expect(isPlainData(nested)).toBe(false);
+    expect(isPlainData(nested, LIMITS)).toBe(false);
     const message = Buffer.alloc(4 + nested.length);
     message.writeUInt32LE(nested.length, 0);
     message.set(nested, 4);
@@ -348,11 +350,11 @@ describe('messages of anybody', () => {
       [1, -1, 1e300, 'é'.repeat(300), { a: [undefined, null] }],
       Array.from({ length: 70_000 }, () => 200),
     ])
-      expect(isPlainData(pack(value))).toBe(true);
-    expect(isPlainData(pack([new Date()]))).toBe(false);
+      expect(isPlainData(pack(value), LIMITS)).toBe(true);
+    expect(isPlainData(pack([new Date()]), LIMITS)).toBe(false);
     let deep: unknown = 1;
     for (let at = 0; at < 1000; at += 1) deep = [deep];
-    expect(isPlainData(pack(deep))).toBe(false);
+    expect(isPlainData(pack(deep), LIMITS)).toBe(false);
   });
 
   test('no value in a patch is anything but JSON', () => {

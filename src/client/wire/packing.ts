@@ -7,12 +7,14 @@
  * A header is an array. Its last element is the list of the bodies' lengths.
  */
 import { pack, unpack } from 'msgpackr';
+import { isPlainData, type PackedLimits } from '../../protocol/index.ts';
 import { RpcError } from '../../transport/index.ts';
-import { isPlainData } from './msgpack-form.ts';
 
 const GATHERED_BYTES = 512 * 1024;
 /** Documents are bodies; what a header holds is small, but for the steps of patches. */
 const MAX_HEADER_BYTES = 4 * 1024 * 1024;
+/** A document is 128 deep at most, and the steps of a patch stand in three lists. */
+const LIMITS: PackedLimits = { depth: 200, values: 2 ** 20 };
 
 export interface Unpacked {
   readonly header: readonly unknown[];
@@ -57,7 +59,7 @@ export function unpacked(payload: Buffer): Unpacked {
 }
 
 function parsed(bytes: Buffer): readonly unknown[] {
-  if (bytes.length > MAX_HEADER_BYTES || !isPlainData(bytes)) throw malformed();
+  if (bytes.length > MAX_HEADER_BYTES || !isPlainData(bytes, LIMITS)) throw malformed();
   let header: unknown;
   try {
     header = unpack(bytes);

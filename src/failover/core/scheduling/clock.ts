@@ -7,13 +7,22 @@
  * So a proposer that finds itself behind what it has seen moves ahead by the difference, and stays ahead: from then on its
  * ballots keep pace with the fastest clock without asking anybody. This concerns refusals only; nothing correct depends on
  * it, and no time is ever compared for a lease. Pure apart from what it remembers.
+ *
+ * All registers of a process share what it remembers, so a register whose ballots are not a clock's moves none of the others
+ * (CASPaxos rule 11).
  */
+import { LATEST_CLOCK_MS } from '../../../protocol/index.ts';
+
+/** No clock is wrong by more than four years. */
+const LONGEST_LEAD_MS = 2 ** 37;
+
 export function followFastest(nowMs: () => number): (floor: number) => number {
   let ahead = 0;
   return (floor) => {
-    const own = Math.floor(nowMs()) + ahead;
-    if (own > floor) return own;
-    ahead += floor + 1 - own;
+    const now = Math.floor(Math.min(nowMs(), LATEST_CLOCK_MS));
+    if (now + ahead > floor) return now + ahead;
+    const lead = floor + 1 - now;
+    if (lead <= LONGEST_LEAD_MS) ahead = lead;
     return floor + 1;
   };
 }

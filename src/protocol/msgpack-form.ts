@@ -1,28 +1,39 @@
 /**
- * Whether bytes are a packed value that can be unpacked without harm. An unpacker believes the lengths it reads: five bytes can
- * announce a list of millions, for which it makes room before it finds that they do not come, and such lists can stand in each
- * other. So what comes from outside is walked through first, without making anything: every length must fit into what is
- * left, nesting is bounded, and only the types of plain data are let through (with `undefined`, which msgpackr has its own
- * byte for).
+ * Whether bytes are packed values (MessagePack) that can be unpacked without harm. An unpacker believes the lengths it reads:
+ * five bytes can announce a list of millions, for which it makes room before it finds that they do not come, and such lists can
+ * stand in each other. So what comes from outside is walked through first, without making anything (DESIGN: CASPaxos rule 11):
+ * every length must fit into what is left, nesting and the number of values are bounded, and only the types of plain data are
+ * let through (with `undefined`, which msgpackr has its own byte for).
  */
-const DEEPEST = 200;
+export interface PackedLimits {
+  /** How deep lists and maps may stand in each other. */
+  readonly depth: number;
+  /** How many values there may be in all: the smallest takes a byte there, and dozens here. */
+  readonly values: number;
+}
+
 const BROKEN = -1;
 
-export function isPlainData(bytes: Uint8Array): boolean {
-  return new Walk(bytes).value(0, 0) === bytes.length;
+export function isPlainData(bytes: Uint8Array, limits: PackedLimits): boolean {
+  return new Walk(bytes, limits).value(0, 0) === bytes.length;
 }
 
 class Walk {
   readonly #bytes: Uint8Array;
+  readonly #depth: number;
+  #values: number;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, { depth, values }: PackedLimits) {
     this.#bytes = bytes;
+    this.#depth = depth;
+    this.#values = values;
   }
 
   /** Where the value that begins there ends; BROKEN: nowhere. */
   value(at: number, depth: number): number {
     const first = this.#bytes[at];
-    if (first === undefined || depth > DEEPEST) return BROKEN;
+    this.#values -= 1;
+    if (first === undefined || depth > this.#depth || this.#values < 0) return BROKEN;
     if (first < 0x80 || first >= 0xe0) return at + 1;
     if (first < 0x90) return this.#items(at + 1, 2 * (first & 0x0f), depth);
     if (first < 0xa0) return this.#items(at + 1, first & 0x0f, depth);
