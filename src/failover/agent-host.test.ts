@@ -134,3 +134,29 @@ describe('a process', () => {
     expect(most).toBeLessThan(300);
   });
 });
+
+describe('an error in the work of one agent', () => {
+  test('ends no other one, drops its lease, and is over when its cause is', async () => {
+    const errors: [string, string][] = [];
+    let isBroken = true;
+    host = new AgentHost({
+      region: 'a',
+      cluster: home.cluster,
+      host: home.time,
+      sendHint: (partitionSet) => {
+        if (isBroken && partitionSet === 'p0') throw new Error('no way out');
+      },
+      onError: (partitionSet, error) => errors.push([partitionSet, (error as Error).message]),
+    });
+    await addSets(2, 'p', 'a', atHome(), () => INTERVAL / 2);
+    await home.pass(3 * INTERVAL);
+    expect(host.agentOf('p0')!.mayWrite()).toBe(false);
+    expect(host.agentOf('p1')!.mayWrite()).toBe(true);
+    expect(errors.length).toBeGreaterThan(0);
+    expect(host.counters.errors).toBe(errors.length);
+    expect(new Set(errors.map(String))).toEqual(new Set(['p0,no way out']));
+    isBroken = false;
+    await home.pass(2 * INTERVAL);
+    expect(host.agentOf('p0')!.mayWrite()).toBe(true);
+  });
+});

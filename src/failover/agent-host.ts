@@ -34,6 +34,8 @@ export interface AgentHostOptions {
   /** Sends a hint to the partition-set's agents in the other regions. Without it they notice by themselves, later. */
   readonly sendHint?: (partitionSet: string, hint: Hint) => void;
   readonly onEvent?: (partitionSet: string, event: AgentEvent) => void;
+  /** An agent failed, and begins anew. */
+  readonly onError?: (partitionSet: string, error: unknown) => void;
   /** One line for every transition. */
   readonly logger?: Logger;
   /** Where the metrics of this host's agents are registered. */
@@ -58,6 +60,8 @@ export interface AgentCounters {
   phaseChanges: number;
   leasesLost: number;
   suspensions: number;
+  /** Errors of the agents' own. */
+  errors: number;
 }
 
 const STALLED_MS = 1000;
@@ -75,6 +79,7 @@ export class AgentHost {
     phaseChanges: 0,
     leasesLost: 0,
     suspensions: 0,
+    errors: 0,
   };
   readonly updateMs = new Histogram();
   readonly #options: AgentHostOptions;
@@ -135,6 +140,11 @@ export class AgentHost {
       onRole: (role, error) => {
         if (error === undefined) this.#log?.assumed(partitionSet, role);
         else this.#log?.assumeFailed(partitionSet, role, error);
+      },
+      onError: (error) => {
+        this.counters.errors += 1;
+        this.#log?.failed(partitionSet, error);
+        this.#options.onError?.(partitionSet, error);
       },
       onChanged: (changed) => this.#wakes.look(changed),
     });

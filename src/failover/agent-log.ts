@@ -80,6 +80,14 @@ export class AgentLog {
     );
   }
 
+  /** An error of the agent's own. It dropped its lease, and begins anew. */
+  failed(partitionSet: string, error: unknown): void {
+    this.#logger.error(
+      { ...this.#about(partitionSet), what: 'failed', code: 'AGENT_FAILED', err: error },
+      'The agent failed: it dropped its lease and begins anew in a second.',
+    );
+  }
+
   #about(partitionSet: string): { partitionSet: string; region: RegionName } {
     return { partitionSet, region: this.#region };
   }

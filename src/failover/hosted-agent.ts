@@ -51,12 +51,16 @@ export interface HostedAgentOptions {
   ) => void;
   /** The driver has assumed a role, or could not. */
   readonly onRole: (role: Role, error: unknown) => void;
+  /** An error in its work, or in what it was given to call. It rests, and goes on from what is in the register. */
+  readonly onError: (error: unknown) => void;
   /** What it wants may have changed: look at `wakeAt`. */
   readonly onChanged: (agent: HostedAgent) => void;
 }
 
 const LOOK_MS = 20;
 const ASSUME_AGAIN_MS = 1000;
+/** After an error of its own. */
+const REST_MS = 1000;
 /** Of a lease: a process that stood still for longer trusts none that it has. */
 const STOOD_STILL_SHARE = 1 / 2;
 /** How long a heartbeat waits for others: that share of an interval, ... */
@@ -78,6 +82,9 @@ export class HostedAgent implements Sleeper {
   #isUpdating = false;
   #isClosed = false;
   #stopped: (() => void) | undefined;
+  #restsUntil = -Infinity;
+  /** How often it had to begin anew: what was under way before is nobody's any more. */
+  #errors = 0;
 
   constructor(options: HostedAgentOptions) {
     this.#options = options;
@@ -94,8 +101,8 @@ export class HostedAgent implements Sleeper {
         random: () => host.random(),
       },
       {
-        update: () => void this.#begin(),
-        read: () => this.#options.work.run(this.#laneOfRead(), () => this.#read()),
+        update: () => void this.#attempt(() => this.#begin()),
+        read: () => this.#options.work.run(this.#laneOfRead(), () => this.#attempt(() => this.#read())),
         assume: (role) => this.#assume(role),
         hint: (hint) => sendHint?.(hint),
         event: (event) => this.#onEvent(event),
@@ -118,7 +125,7 @@ export class HostedAgent implements Sleeper {
   }
 
   get wakeAt(): number {
-    return this.#isClosed ? Infinity : this.#core.wakeAt;
+    return this.#isClosed ? Infinity : Math.max(this.#core.wakeAt, this.#restsUntil);
   }
 
   wake(): void {
@@ -240,14 +247,15 @@ export class HostedAgent implements Sleeper {
   async #begin(): Promise<void> {
     const { departures, host, work } = this.#options;
     const wokenAt = host.now();
+    const errors = this.#errors;
     const patienceMs = this.#patienceMs();
     if (patienceMs > 0) await departures.within(patienceMs);
     const waitedMs = host.now() - wokenAt;
-    work.run(this.#laneOfUpdate(), () => this.#update(waitedMs));
+    work.run(this.#laneOfUpdate(), () => this.#attempt(() => this.#update(waitedMs, errors)));
   }
 
-  async #update(waitedMs: number): Promise<void> {
-    if (this.#isClosed) return;
+  async #update(waitedMs: number, errors: number): Promise<void> {
+    if (this.#isClosed || errors !== this.#errors) return;
     const { cluster, driver, host, moves, region } = this.#options;
     const startedAt = host.now();
     this.#isUpdating = true;
@@ -268,6 +276,8 @@ export class HostedAgent implements Sleeper {
       .change(key, edit, { codec: new StateCodec(this.state) })
       .catch(() => undefined);
     const now = host.now();
+    this.#isUpdating = false;
+    if (errors !== this.#errors) return;
     const state = outcome?.outcome === 'committed' ? outcome.value : undefined;
     const end =
       verdict?.verdict === 'refused' ? 'refused' : state === undefined ? 'failed' : verdict!.verdict;
@@ -282,8 +292,6 @@ export class HostedAgent implements Sleeper {
         this.#core.finish(state, verdict.verdict, now, took);
       }
     });
-    this.#isUpdating = false;
-    this.#leaveMoves();
   }
 
   #patienceMs(): number {
@@ -320,7 +328,7 @@ export class HostedAgent implements Sleeper {
 
   /** One role after the other, in the order in which they were given. */
   #assume(role: Role): void {
-    this.#assuming = this.#assuming.then(() => this.#carryOut(role));
+    this.#assuming = this.#assuming.then(() => this.#attempt(() => this.#carryOut(role)));
   }
 
   async #carryOut(role: Role): Promise<void> {
@@ -344,9 +352,31 @@ export class HostedAgent implements Sleeper {
     this.#options.onEvent(this, event);
   }
 
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#act(() => this.#failed(error));
+    }
+  }
+
+  /** Nobody knows what state the agent is in: it holds no lease, and after a rest it looks at the register. */
+  #failed(error: unknown): void {
+    this.#errors += 1;
+    this.#isUpdating = false;
+    this.#restsUntil = this.#options.host.now() + REST_MS;
+    this.#core.doubt();
+    this.#options.onError(error);
+  }
+
+  /** Everything that runs the agent passes through here: an error of one partition-set stays in it (CASPaxos rule 11). */
   #act(run: () => void): void {
     if (this.#isClosed) return;
-    run();
+    try {
+      run();
+    } catch (error) {
+      this.#failed(error);
+    }
     this.#leaveMoves();
     this.#options.onChanged(this);
   }

@@ -125,6 +125,9 @@ export class Homebound {
       onEvent: () => undefined,
       onUpdate: () => undefined,
       onRole: () => undefined,
+      onError: (error) => {
+        throw error;
+      },
       onChanged: (changed) => this.wakes.look(changed),
       ...shared,
       ...others,

@@ -162,6 +162,7 @@ export class Region {
       host: this.#scene.hostOf(process),
       ...(hints && { sendHint: (partitionSet, hint) => sendHint(process, partitionSet, hint) }),
       onEvent: (partitionSet, event) => onAgentEvent(name, partitionSet, event),
+      onError: (_, error) => this.#scene.onAlarm(`an agent failed: ${String(error)}`),
     });
     life.agents = agents;
     await Promise.all(recorders.map(({ partitionSet }) => this.#add(life, agents, partitionSet)));

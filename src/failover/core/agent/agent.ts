@@ -258,10 +258,17 @@ export class AgentStateMachine {
 
   /** The process stood still, or its clocks jumped: its leases are lost and what it measured is void. */
   suspended(now: number): void {
-    this.#dropLease();
+    this.#leaseUntil = -Infinity;
     this.#watch.restart(now);
     this.#settleRole(now);
     this.#agenda.want(now);
+  }
+
+  /** An error of its own (CASPaxos rule 11): what it holds is doubted, and what was under way is forgotten. */
+  doubt(): void {
+    this.#leaseUntil = -Infinity;
+    this.#update = undefined;
+    this.#agenda.readEnded();
   }
 
   /** Planned stop (rule 22): give the writes away if one has them, fence, leave the stop mark, and rest. */
@@ -403,7 +410,7 @@ export class AgentStateMachine {
   #expireLease(now: number): void {
     if (this.#leaseUntil > now) return;
     const wasHeld = this.#leaseUntil !== -Infinity;
-    this.#dropLease();
+    this.#leaseUntil = -Infinity;
     if (wasHeld) {
       this.#port.event({ event: 'lease lost', gcn: this.#state?.gcn ?? 0 });
       this.#settleRole(now);
@@ -416,10 +423,6 @@ export class AgentStateMachine {
     this.#leaseUntil = startedAt + this.#leaseMs;
   }
 
-  #dropLease(): void {
-    this.#leaseUntil = -Infinity;
-  }
-
   /** Turns the state into this region's role, and tells the driver if it is another than before. */
   #settleRole(now: number): void {
     const state = this.#state;
@@ -428,7 +431,7 @@ export class AgentStateMachine {
     if (action === undefined) return;
     if (action.do !== 'accept writes' && action.do !== 'quiesce writes') {
       this.#duties = undefined;
-      this.#dropLease();
+      this.#leaseUntil = -Infinity;
     }
     this.#assume(this.#roleOf(state, action, now));
   }
@@ -489,7 +492,7 @@ export class AgentStateMachine {
 
   #end(): void {
     this.#isStopped = true;
-    this.#dropLease();
+    this.#leaseUntil = -Infinity;
     this.#port.event({ event: 'stopped' });
   }
 }
