@@ -54,6 +54,15 @@ export function encodeEntry(entry: Entry): Uint8Array {
 export function decodeEntry(encoded: Uint8Array): Entry {
   const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.length);
   check(bytes);
+  try {
+    return read(bytes, encoded);
+  } catch {
+    // Whoever wrote it made the checksum fit: a length leads out of it.
+    throw damaged();
+  }
+}
+
+function read(bytes: Buffer, encoded: Uint8Array): Entry {
   const statusCount = bytes.readUInt16LE(29);
   const changeCount = bytes.readUInt16LE(31);
   const operationBytes = bytes.readUInt16LE(33);

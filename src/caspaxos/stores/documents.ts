@@ -8,7 +8,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { type Ballot, isBallot } from '../../protocol/index.ts';
-import type { Configuration, RegisterRecord } from '../core/index.ts';
+import { checkConfiguration, type Configuration, type RegisterRecord } from '../core/index.ts';
 import { CasPaxosError } from '../errors.ts';
 
 const FORMAT = 'baton1';
@@ -55,8 +55,14 @@ export function encodeIdentity(identity: IdentityDocument): string {
 
 export function decodeIdentity(text: string, what: string): IdentityDocument {
   const identity = open(text, what) as Partial<IdentityDocument>;
-  if (typeof identity.id !== 'string' || typeof identity.createdAt !== 'string') throw corrupt(what);
-  return identity as IdentityDocument;
+  const { id, createdAt, configuration } = identity;
+  if (typeof id !== 'string' || typeof createdAt !== 'string') throw corrupt(what);
+  if (configuration === undefined) return { ...identity, id, createdAt };
+  try {
+    return { ...identity, id, createdAt, configuration: checkConfiguration(configuration) };
+  } catch {
+    throw corrupt(what);
+  }
 }
 
 export function encodeCheckpoint(sequence: number): string {
@@ -86,7 +92,12 @@ function open(text: string, what: string): object {
   }
   const json = text.slice(PREFIX_LENGTH);
   if (text.slice(0, PREFIX_LENGTH) !== `${FORMAT} ${checksum(json)} `) throw corrupt(what);
-  const content: unknown = JSON.parse(json);
+  let content: unknown;
+  try {
+    content = JSON.parse(json);
+  } catch {
+    throw corrupt(what);
+  }
   if (typeof content !== 'object' || content === null) throw corrupt(what);
   return content;
 }

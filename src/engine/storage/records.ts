@@ -13,8 +13,12 @@ export function writeRecord(value: object): Buffer {
 /** `what` is for the message. */
 export function readRecord<T extends object>(bytes: Buffer | undefined, what: string): T | undefined {
   if (bytes === undefined) return undefined;
-  if (bytes.length < 4 || crc32(bytes.subarray(4)) !== bytes.readUInt32LE(0)) {
-    throw new EngineStorageError('DAMAGED', `The record of ${what} is damaged on this disk.`);
+  const damaged = (): Error =>
+    new EngineStorageError('DAMAGED', `The record of ${what} is damaged on this disk.`);
+  if (bytes.length < 4 || crc32(bytes.subarray(4)) !== bytes.readUInt32LE(0)) throw damaged();
+  try {
+    return JSON.parse(bytes.toString('utf8', 4)) as T;
+  } catch {
+    throw damaged();
   }
-  return JSON.parse(bytes.toString('utf8', 4)) as T;
 }
