@@ -110,8 +110,8 @@ describe('the wire', () => {
     ['a failure without words', [8, 0, [[]], 0, {}]],
   ])('%s is no answer for its register, and nothing to the others', (_, flat) => {
     const request = { key: 'k', set: 1, message: QUERY };
-    const good = [6, 0, '', 0, null];
-    expect(unflattenReplies([...flat, ...good], [request, request], 0)).toMatchObject([
+    const sound = [6, 0, '', 0, null];
+    expect(unflattenReplies([...flat, ...sound], [request, request], 0)).toMatchObject([
       { type: 'failed', code: 'PROTOCOL_MISMATCH' },
       { type: 'state' },
     ]);
