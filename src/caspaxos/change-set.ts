@@ -25,9 +25,7 @@ import {
 } from './core/index.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
 import { checkQuorums, describe, type Membership } from './membership.ts';
-import { RESERVED_PREFIX } from './values.ts';
-
-export const CONFIGURATION_KEY = `${RESERVED_PREFIX}configuration`;
+import { CONFIGURATION_KEY } from './values.ts';
 
 export interface SetChange {
   readonly membership: Membership;

@@ -28,8 +28,9 @@ import {
 } from './core/index.ts';
 import type { Acceptor } from './acceptors.ts';
 import { abortedError, ChangeCall, closedError } from './change-call.ts';
-import { changeSet, CONFIGURATION_KEY } from './change-set.ts';
+import { changeSet } from './change-set.ts';
 import { Deadlines, type Expiring } from './deadlines.ts';
+import { doubted } from './doubts.ts';
 import {
   anyJson,
   type Codec,
@@ -55,7 +56,7 @@ import {
 } from './outcomes.ts';
 import { readQuorum } from './read.ts';
 import { Register, type RegisterEnvironment } from './register.ts';
-import { checkKey, checkOperation, DEFAULT_MAX_VALUE_BYTES, sameJson } from './values.ts';
+import { checkKey, checkOperation, CONFIGURATION_KEY, DEFAULT_MAX_VALUE_BYTES, sameJson } from './values.ts';
 import { watchRegister, type WatchOptions } from './watch.ts';
 
 export interface ClusterOptions {
@@ -100,13 +101,6 @@ const MAX_IDLE_REGISTERS = 100_000;
 const REWRITE_TIMEOUT_MS = 30_000;
 const MAX_WARNINGS = 1000;
 
-const SAID: Readonly<Record<Doubt, string>> = {
-  impossible: 'it gave an answer that contradicts itself',
-  'ballot far ahead': 'it has promised a ballot that is far ahead of every clock',
-  'value unreadable': 'it holds a value that nobody can read',
-  'two values': 'it holds another value under the same ballot than another acceptor',
-};
-
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const cluster = new Cluster(options);
   await cluster.open();
@@ -148,7 +142,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       counters: this.counters,
       onView: () => this.#onView(),
       onStatus: (status) => this.emit('acceptor', status),
-      onWarning: (error) => this.#warn(error),
+      onWarning: (error) => this.#tell('warning', error),
     });
     this.#environment = {
       host,
@@ -414,17 +408,15 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   #onDoubt(acceptor: number, key: string, doubt: Doubt): void {
     this.counters.doubts += 1;
     const url = this.acceptors[acceptor]?.url ?? 'an acceptor';
-    const message = `${url} is not believed, and counts as down for the registers concerned: ${SAID[doubt]}`;
-    this.#warnOnce(new CasPaxosError('ACCEPTOR_DOUBTED', `${message} (register ${key}).`), message);
+    const { error, about } = doubted(url, key, doubt);
+    this.#warnOnce(error, about);
   }
 
   /** An error in the work on one register: its change ends with it, and nothing else does. */
   #onError(key: string, error: unknown): CasPaxosError {
     this.counters.errors += 1;
     const failure = asCasPaxosError(error, 'REGISTER_FAILED', `The work on register ${key} failed`);
-    this.#host.soon(() => {
-      if (!this.emit('alarm', failure)) process.emitWarning(failure.message, { code: failure.code });
-    });
+    this.#tell('alarm', failure);
     return failure;
   }
 
@@ -438,13 +430,13 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   #warnOnce(error: CasPaxosError, what = error.message): void {
     if (this.#warned.size > MAX_WARNINGS || this.#warned.has(what)) return;
     this.#warned.add(what);
-    this.#warn(error);
+    this.#tell('warning', error);
   }
 
-  #warn(error: CasPaxosError): void {
+  #tell(event: 'warning' | 'alarm', error: CasPaxosError): void {
     // A listener can only be attached once the cluster is there, so a warning of its opening waits for it.
     this.#host.soon(() => {
-      if (!this.emit('warning', error)) process.emitWarning(error.message, { code: error.code });
+      if (!this.emit(event, error)) process.emitWarning(error.message, { code: error.code });
     });
   }
 

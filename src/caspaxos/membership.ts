@@ -14,17 +14,24 @@ import type { ClusterCounters } from './counters.ts';
 import {
   type AcceptorMember,
   type Configuration,
+  decodeEnvelope,
   MAX_ACCEPTORS,
   maskOfMembers,
   membersOf,
+  parseConfiguration,
   QUERY,
   type AcceptorMask,
+  QuorumReader,
   quorumsOf,
+  type ReadVerdict,
+  type RegisterReply,
 } from './core/index.ts';
+import { setDoubted } from './doubts.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
 import { openAcceptor, printableUrl } from './open-acceptor.ts';
 import type { View } from './register.ts';
 import { Urgency } from './urgency.ts';
+import { CONFIGURATION_KEY } from './values.ts';
 
 export interface AcceptorStatus extends AcceptorMember {
   readonly state: 'unknown' | 'up' | 'down';
@@ -64,6 +71,8 @@ export class Membership {
   #configuration: Configuration | undefined;
   #view: View | undefined;
   #refreshing: Promise<void> | undefined;
+  /** Numbers of sets that were told of and not believed. */
+  readonly #doubted = new Set<number>();
   #isClosed = false;
 
   constructor(options: MembershipOptions) {
@@ -90,9 +99,12 @@ export class Membership {
     const opened = urls.map((url) => this.openAcceptor(url));
     const named = await Promise.all(opened.map((acceptor) => describe(acceptor)));
     try {
-      const configuration = newest(named, commonCluster(named)) ?? (await this.#firstConfiguration(named));
+      const cluster = commonCluster(named);
+      const known = newest(named, cluster);
+      const configuration = trusted(named, cluster) ?? (await this.#firstConfiguration(named));
       this.adopt(configuration, named);
       await this.install(configuration, membersOf(configuration));
+      if (known !== undefined && known.number > configuration.number) await this.refresh();
     } catch (error) {
       await Promise.all(opened.map((acceptor) => acceptor.close()));
       throw error;
@@ -239,10 +251,34 @@ export class Membership {
     const named = await Promise.all([...this.#acceptors.values()].map((acceptor) => describe(acceptor)));
     const found = newest(named, this.configuration.cluster);
     if (found === undefined || found.number <= this.configuration.number || this.#isClosed) return;
+    // Rule 11: whoever changes the set decides it first, and sees to it that no quorum is left to those who do not know it.
+    if (hasQuorumOf(this.configuration, named) && !(await this.#isDecided(found))) {
+      const error = setDoubted(found.number);
+      if (!this.#doubted.has(found.number)) this.#options.onWarning(error);
+      this.#doubted.add(found.number);
+      return;
+    }
     // Before any register hears of the set from here: the one who told may be lost, and then others must know it too.
     const known = membersOf(found).filter(({ id }) => this.#acceptors.has(id));
     await this.install(found, known);
     if (!this.#isClosed) this.adopt(found);
+  }
+
+  /** Whether a quorum of the set in force has that one in the configuration's register, or a later one. */
+  async #isDecided({ number }: Configuration): Promise<boolean> {
+    const { batchers, quorum, set } = this.view;
+    const reader = new QuorumReader(quorum);
+    const verdict = await new Promise<ReadVerdict>((resolve) => {
+      const take = (index: number, reply: RegisterReply): void => {
+        const said = reply.type === 'state' ? reader.onState(reply) : reader.onMissing(index);
+        if (said !== undefined) resolve(said);
+      };
+      for (const batcher of batchers) batcher.send({ key: CONFIGURATION_KEY, set, message: QUERY }, take);
+    });
+    // One that is being decided at this moment is found when it is asked for again.
+    if (verdict.verdict !== 'agreed') return false;
+    const { json } = decodeEnvelope(verdict.value);
+    return json !== undefined && parseConfiguration(json).number >= number;
   }
 
   #batcher(member: AcceptorMember, index: number, urgency: Urgency): Batcher {
@@ -299,6 +335,32 @@ function newest(named: readonly Named[], cluster: string | undefined): Configura
     if (found === undefined || known.number > found.number) found = known;
   }
   return found;
+}
+
+/** The newest, unless those who know none newer than another one are more, and a quorum of that: then it is in force. */
+function trusted(named: readonly Named[], cluster: string | undefined): Configuration | undefined {
+  const known = named
+    .flatMap(({ description }) => description?.configuration ?? [])
+    .filter((configuration) => configuration.cluster === cluster)
+    .sort((a, b) => b.number - a.number);
+  return known.find(({ number }) => {
+    const newer = known.filter((other) => other.number >= number).length;
+    return !known.some(
+      (other) => other.number < number && known.length - newer > newer && hasQuorumOf(other, named),
+    );
+  });
+}
+
+/** Whether those of its members that know no newer one are a quorum. */
+function hasQuorumOf(configuration: Configuration, named: readonly Named[]): boolean {
+  const unaware = named.filter(
+    ({ description }) =>
+      description?.configuration !== undefined && description.configuration.number <= configuration.number,
+  );
+  const ids = new Set(unaware.map(({ description }) => description!.id));
+  const mask = maskOfMembers(membersOf(configuration), ids);
+  const quorums = quorumsOf(configuration);
+  return quorums.isPhase1Quorum(mask) || quorums.isPhase2Quorum(mask);
 }
 
 /** The cluster that most of the named acceptors belong to: one of them may have been given away. */

@@ -9,6 +9,8 @@ export const MAX_KEY_BYTES = 512;
 export const DEFAULT_MAX_VALUE_BYTES = 1024 * 1024;
 /** Registers that the library keeps for itself. */
 export const RESERVED_PREFIX = '.baton.';
+/** In which each set of acceptors is decided under the one before it (rule 9). */
+export const CONFIGURATION_KEY = `${RESERVED_PREFIX}configuration`;
 
 /** The error, or undefined for a key that can be used. */
 export function checkKey(key: unknown): CasPaxosError | undefined {

@@ -71,6 +71,10 @@ export type RegisterReply =
   | StaleSetReply
   | FailedReply;
 
+/** Nobody sleeps through so many changes of the set. A record that took a higher number would be out of everybody's reach. */
+const FARTHEST_SET = 10_000;
+const NO_CLOCK = { nowMs: 0, set: 0 };
+
 export interface Answer {
   /** The very same object when nothing changed, so that nothing needs to be written. */
   readonly record: RegisterRecord;
@@ -78,10 +82,15 @@ export interface Answer {
 }
 
 /**
- * Applies one request to one record. `index` is what the asker calls this acceptor; `nowMs`, the clock of whoever runs the
- * role, only moves the bound of rule 11. Persist before replying.
+ * Applies one request to one record. `index` is what the asker calls this acceptor; `clock` only moves the bounds of rule 11:
+ * the time of whoever runs the role, and the number of the newest set that is known there. Persist before replying.
  */
-export function answer(record: RegisterRecord, request: RegisterRequest, index: number, nowMs = 0): Answer {
+export function answer(
+  record: RegisterRecord,
+  request: RegisterRequest,
+  index: number,
+  { nowMs, set }: { readonly nowMs: number; readonly set: number } = NO_CLOCK,
+): Answer {
   if (request.set < record.set)
     return { record, reply: { type: 'stale-set', acceptor: index, set: record.set } };
   const { message } = request;
@@ -89,8 +98,10 @@ export function answer(record: RegisterRecord, request: RegisterRequest, index: 
     const { accepted, value } = record;
     return { record, reply: { type: 'state', acceptor: index, accepted, value } };
   }
+  if (request.set > Math.max(record.set, set) + FARTHEST_SET)
+    return { record, reply: refused(`the set ${request.set}`, index) };
   const { counter } = (message.type === '2a' ? message.next : undefined) ?? message.ballot;
-  if (!isAdmitted(counter, nowMs)) return { record, reply: refused(counter, index) };
+  if (!isAdmitted(counter, nowMs)) return { record, reply: refused(`the counter ${counter}`, index) };
   const role = new AcceptorStateMachine<string>(record, index);
   const reply = message.type === '1a' ? role.onPhase1a(message) : role.onPhase2a(message);
   const { state } = role;
@@ -100,7 +111,7 @@ export function answer(record: RegisterRecord, request: RegisterRequest, index: 
 }
 
 /** Rule 11. Not a refusal of the role's: it promises nothing, and tells of no higher ballot. */
-function refused(counter: number, acceptor: number): FailedReply {
-  const message = `A ballot with the counter ${counter} is further ahead than any clock can be: it is refused.`;
+function refused(what: string, acceptor: number): FailedReply {
+  const message = `A ballot with ${what} is further ahead than anything can be: it is refused.`;
   return { type: 'failed', acceptor, code: 'BALLOT_ABSURD', message };
 }

@@ -14,6 +14,7 @@ import type { RegisterReply, RegisterRequest } from '../core/index.ts';
 import type { CasPaxosError } from '../errors.ts';
 import { decodeRecord, encodeRecord } from '../stores/documents.ts';
 import { registerKey } from '../stores/keys.ts';
+import { StoreAcceptor } from '../stores/store-acceptor.ts';
 
 type Lie = (reply: RegisterReply, request: RegisterRequest) => unknown;
 
@@ -206,11 +207,23 @@ describe('rule 11: an acceptor refuses', () => {
     });
     expect(await hostile.change('k', increment)).toMatchObject({
       outcome: 'rejected',
-      error: { message: expect.stringContaining('further ahead than any clock') },
+      error: { message: expect.stringContaining('further ahead than anything can be') },
     });
     expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed', value: 1 });
     expect((await promisedBy(acceptors[0]!, 'k')).counter).toBeLessThan(2 ** 42);
   });
+});
+
+test('rule 11: an acceptor refuses a set that nobody can have slept through', async () => {
+  const acceptors = memoryUrls(3);
+  const cluster = await openFor({ acceptors });
+  const ballot = { counter: 1, proposer: 'p', incarnation: 1 };
+  for (const url of acceptors) {
+    const acceptor = new StoreAcceptor(storeOf(url));
+    const request = { key: 'k', set: Number.MAX_SAFE_INTEGER, message: { type: '1a', ballot } } as const;
+    expect(await acceptor.handle([request], 0)).toMatchObject([{ type: 'failed', code: 'BALLOT_ABSURD' }]);
+  }
+  expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed', value: 1 });
 });
 
 describe('rule 11: an error in the work on a register', () => {
@@ -231,5 +244,45 @@ describe('rule 11: an error in the work on a register', () => {
     expect(cluster.counters.errors).toBe(1);
     isBroken = false;
     expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed', value: 1 });
+  });
+});
+
+describe('rule 11: an acceptor that tells of a set of its own', () => {
+  async function liarAmong(acceptors: readonly string[], isLying: () => boolean): Promise<Cluster> {
+    return openAround(acceptors, (acceptor, index) => {
+      if (index > 0) return acceptor;
+      return {
+        ...handling(acceptor, async (requests, at) => {
+          const replies = await acceptor.handle(requests, at);
+          if (!isLying()) return replies;
+          return replies.map(() => ({ type: 'stale-set', acceptor: at, set: 1e6 }) as const);
+        }),
+        describe: async () => {
+          const truth = await acceptor.describe();
+          const { configuration } = truth;
+          if (!isLying() || configuration === undefined) return truth;
+          const [own] = configuration.acceptors;
+          return { ...truth, configuration: { ...configuration, number: 1e6, acceptors: [own!] } };
+        },
+      };
+    });
+  }
+
+  test.each([
+    ['from the start', true],
+    ['later', false],
+  ])('%s takes nobody along', async (_, fromTheStart) => {
+    const acceptors = memoryUrls(3);
+    await openFor({ acceptors });
+    let isLying = fromTheStart;
+    const cluster = await liarAmong(acceptors, () => isLying);
+    const warnings: string[] = [];
+    cluster.on('warning', ({ code }) => warnings.push(code));
+    isLying = true;
+    for (let value = 1; value <= 3; value += 1)
+      expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed', value });
+    await until('it is told', () => warnings.length > 0);
+    expect(warnings).toEqual(['ACCEPTOR_DOUBTED']);
+    expect(cluster.configuration).toMatchObject({ number: 1, acceptors: { length: 3 } });
   });
 });

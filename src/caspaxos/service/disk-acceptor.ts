@@ -217,7 +217,7 @@ export class DiskAcceptor implements Acceptor {
       const { code, message } = asCasPaxosError(error, 'CORRUPT_RECORD', this.url);
       return { type: 'failed', acceptor: index, code, message };
     }
-    const { record, reply } = answer(before, request, index, Date.now());
+    const { record, reply } = answer(before, request, index, { nowMs: Date.now(), set });
     if (record !== before) {
       this.#table.set(request.key, record, before);
       const isAccepted = record.accepted !== before.accepted || changed.get(request.key)?.isAccepted === true;

@@ -172,9 +172,9 @@ export class StoreAcceptor implements Acceptor {
         continue;
       }
       let { record } = known;
-      const nowMs = this.#host.wallClock();
+      const clock = { nowMs: this.#host.wallClock(), set: this.#set };
       const answers = work.requests.map((request) => {
-        const answered = answer(record, request, index, nowMs);
+        const answered = answer(record, request, index, clock);
         record = answered.record;
         return answered.reply;
       });
