@@ -12,14 +12,12 @@
  * `wake` when `wakeAt` has come; and `suspended` when the process has been. Times are the host's monotonic clock.
  */
 import { assert } from '../../../protocol/index.ts';
-import type { SchedulingPolicy } from '../scheduling/policy.ts';
 import {
   type Action,
   actionsFor,
   type FailoverState,
   MACHINE_VERSION,
   machineOf,
-  type RegionName,
   type RegionReport,
   type Refusal,
   renews,
@@ -28,40 +26,13 @@ import {
   type WriterReport,
 } from '../machine/index.ts';
 import { Agenda, type Due, earlier, pollMs, retryMs } from './agenda.ts';
-import { type DriverStatus, type Role, sameRole } from './driver.ts';
+import type { DriverStatus, Role } from './driver.ts';
 import { type Asker, unansweredMs, WriterDuties } from './duties.ts';
 import { type Hint, hintsAfter } from './hints.ts';
+import { Orders } from './orders.ts';
+import type { AgentOptions, AgentPort } from './port.ts';
 import { doneOf, isOlder, type Took, type Update } from './update.ts';
 import { Watch } from './watch.ts';
-
-export interface AgentPort {
-  /** Run a state update now, with `edit`. */
-  update(): void;
-  /** Read the state now. */
-  read(): void;
-  assume(role: Role): void;
-  hint(hint: Hint): void;
-  event(event: AgentEvent): void;
-}
-
-export type AgentEvent =
-  | { readonly event: 'state'; readonly state: FailoverState; readonly before: FailoverState | undefined }
-  | { readonly event: 'lease lost'; readonly gcn: number }
-  | { readonly event: 'refused'; readonly refusal: Refusal }
-  | { readonly event: 'stopped' };
-
-export interface AgentOptions {
-  readonly region: RegionName;
-  readonly incarnation: number;
-  readonly policy: SchedulingPolicy;
-  /** Whether peers send hints, so that a missing one means something. */
-  readonly hints: boolean;
-  /** When the process began, and when its first heartbeat is due: start-up is spread out. */
-  readonly startedAt: number;
-  readonly firstBeatAt: number;
-  readonly version?: number;
-  readonly random: () => number;
-}
 
 export class AgentStateMachine {
   readonly #options: AgentOptions;
@@ -70,7 +41,7 @@ export class AgentStateMachine {
   readonly #watch = new Watch();
   readonly #agenda: Agenda;
   #state: FailoverState | undefined;
-  #role: Role | undefined;
+  readonly #orders = new Orders();
   /** The highest GCN up to which the driver has fenced itself; what reports are made under (rule 7). */
   #fenced = 0;
   /** Rule 2: after a restart, act only after one successful update of one's own. */
@@ -103,7 +74,7 @@ export class AgentStateMachine {
   }
 
   get role(): Role | undefined {
-    return this.#role;
+    return this.#orders.last;
   }
 
   /** Until when this region may accept writes; the driver asks at every write. */
@@ -150,6 +121,7 @@ export class AgentStateMachine {
       const isRenewal =
         verdict.state.writer === this.#options.region && after > before && renews(verdict.state, report);
       update.tries.push({ beat: after, isRenewal, step: found.step });
+      this.#duties?.asked(verdict.state);
     }
     return verdict;
   }
@@ -162,6 +134,7 @@ export class AgentStateMachine {
     if (verdict === 'accepted') {
       const done = doneOf(update, state.regions[this.#options.region]?.beat);
       this.#hasUpdated = true;
+      this.#duties?.settled();
       // Rule 3: from the start of that update, and only if it raised the beat and came back naming us writer.
       if (done?.isRenewal === true) this.#renew(update.startedAt, state);
       // Rule 19: writes resume only on an own update that shows that they may.
@@ -235,11 +208,13 @@ export class AgentStateMachine {
 
   /** The driver has assumed that role, durably. */
   assumed(role: Role, now: number): void {
+    this.#orders.assumed(role);
     if ('epoch' in role && role.epoch > this.#fenced) {
       this.#fenced = role.epoch;
       // Fence first, then report (rule 7).
       this.#agenda.want(now);
     }
+    this.#speakUp(now);
   }
 
   onHint(hint: Hint, now: number): void {
@@ -280,8 +255,11 @@ export class AgentStateMachine {
   /** Rule 15: for how long the asking region may serve strong reads from when it asked; 0 is no. */
   grant(asker: Asker, now: number): number {
     const state = this.#state;
-    if (state === undefined || this.#duties === undefined || this.#role?.role !== 'writer') return 0;
-    if (!this.#role.accepts || now >= this.#leaseUntil) return 0;
+    const { role } = this;
+    if (state === undefined || this.#duties === undefined || role?.role !== 'writer') return 0;
+    if (!role.accepts || now >= this.#leaseUntil) return 0;
+    // What it reads is what commits wait for it with, and not what the driver was told to wait for.
+    if (!this.#orders.commitSets(role.epoch).certain.has(asker.region)) return 0;
     return this.#duties.grant(state, asker, this.#leaseUntil - now, now);
   }
 
@@ -318,7 +296,8 @@ export class AgentStateMachine {
 
   #asksForSomething(state: FailoverState): boolean {
     if (this.#status === undefined) return false;
-    const { add, remove = [], readyFor } = this.#duties!.report(state, this.#status, undefined);
+    const driver = this.#orders.commitSets(state.gcn);
+    const { add, remove = [], readyFor } = this.#duties!.report(state, this.#status, driver);
     const canRemove = state.leaseSet.length > state.configuration.minDurability;
     return add !== undefined || readyFor !== undefined || (remove.length > 0 && canRemove);
   }
@@ -326,13 +305,18 @@ export class AgentStateMachine {
   /** The driver's status changed in a way that matters: quiesced, caught up, unable to commit. */
   onStatus(status: DriverStatus, now: number): void {
     this.#status = status;
-    const state = this.#state;
-    if (state === undefined) return;
     this.#settleRole(now);
+    this.#speakUp(now);
+  }
+
+  /** Something that this region may say has become true: it does not wait for its next heartbeat. */
+  #speakUp(now: number): void {
+    const [state, status] = [this.#state, this.#status];
+    if (state === undefined || status === undefined) return;
     this.#wantUpdate(now);
     const { region } = this.#options;
     const { writer, target, final } = state;
-    const isQuiet = writer === region && final === undefined && state.quiesce === true && status.quiesced;
+    const isQuiet = writer === region && final === undefined && this.#quiescedIn(state, status) !== undefined;
     const hasAll = target === region && final !== undefined && sameProgress(status.progress, final);
     if (isQuiet || hasAll) this.#agenda.want(now);
   }
@@ -397,13 +381,19 @@ export class AgentStateMachine {
 
   #writerPart(found: FailoverState, status: DriverStatus, now: number): WriterReport {
     const leaseMs = now < this.#leaseUntil ? this.#leaseMs : 0;
-    return { ...this.#duties!.report(found, status, this.#quiescedIn(found, status)), leaseMs };
+    const quiescedInStep = this.#quiescedIn(found, status);
+    return {
+      ...this.#duties!.report(found, status, this.#orders.commitSets(found.gcn)),
+      ...(quiescedInStep !== undefined && { quiescedInStep }),
+      leaseMs,
+    };
   }
 
   /** Rule 18: only when this step's quiescing has been carried out. */
   #quiescedIn(found: FailoverState, status: DriverStatus): number | undefined {
-    const knows = found.phase === 'Graceful' && this.#state?.step === found.step;
-    const isQuiet = this.#role?.role === 'writer' && !this.#role.accepts && status.quiesced;
+    const knows = found.quiesce === true && this.#state?.step === found.step;
+    const { role } = this;
+    const isQuiet = role?.role === 'writer' && !role.accepts && this.#orders.isSettled && status.quiesced;
     return knows && isQuiet ? found.step : undefined;
   }
 
@@ -442,13 +432,10 @@ export class AgentStateMachine {
       case 'accept writes':
         return this.#writerRole(state, action, now);
       case 'quiesce writes':
-        this.#duties?.postpone(now);
-        return {
-          role: 'writer',
-          epoch,
-          accepts: false,
-          commitSet: this.#duties?.commitSet ?? state.leaseSet,
-        };
+        // A process that has just started has promised nothing, and nothing may be promised for it (rule 2).
+        if (this.#duties?.takeover.epoch !== epoch) return { role: 'fenced', epoch };
+        this.#duties.postpone(now);
+        return { role: 'writer', epoch, accepts: false, commitSet: this.#duties.commitSet };
       case 'follow':
         return this.#hasUpdated
           ? { role: 'reader', epoch, writer: action.writer }
@@ -478,9 +465,7 @@ export class AgentStateMachine {
   }
 
   #assume(role: Role): void {
-    if (sameRole(this.#role, role)) return;
-    this.#role = role;
-    this.#port.assume(role);
+    if (this.#orders.give(role)) this.#port.assume(role);
   }
 
   #noteStop(state: FailoverState): void {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { configurationOf, statusOfDriver } from '../../../../test/failover/agent-scene.ts';
-import { type Action, type FailoverState, newState } from '../machine/index.ts';
+import { type Action, type FailoverState, newState, type WriterReport } from '../machine/index.ts';
 import { certainlyOver } from '../time.ts';
 import type { DriverStatus } from './driver.ts';
 import { WriterDuties } from './duties.ts';
@@ -34,6 +34,12 @@ function dutiesOf(
 ): WriterDuties {
   const { now = 0, isRestart = false, watch = new Watch(), status = statusOfDriver('a') } = by;
   return new WriterDuties(state, action(state, changes), watch, { status, now, isRestart, startedAt: now });
+}
+
+/** Of a driver that has assumed what it was told last. */
+function reportOf(duties: WriterDuties, state: FailoverState, status: DriverStatus): WriterReport {
+  const commitSet = new Set(duties.commitSet);
+  return duties.report(state, status, { certain: commitSet, possible: commitSet, isSettled: true });
 }
 
 function without(status: DriverStatus, region: string): DriverStatus {
@@ -95,7 +101,7 @@ describe('a region that stops acknowledging', () => {
   test('is asked out of the lease set, and leaves the commit set only when that is known (rule 17)', () => {
     const state = stateWith();
     const duties = dutiesOf(state);
-    expect(duties.report(state, status, undefined).remove).toEqual(['b']);
+    expect(reportOf(duties, state, status).remove).toEqual(['b']);
     duties.follow(state, action(state), status, 60_000);
     expect(duties.commitSet).toContain('b');
     const removed = { ...state, leaseSet: ['a', 'c'] };
@@ -107,13 +113,13 @@ describe('a region that stops acknowledging', () => {
     const state = stateWith();
     const { b } = state.regions;
     const stopped = { ...state, regions: { ...state.regions, b: { ...b!, stop: b!.incarnation } } };
-    expect(dutiesOf(state).report(state, statusOfDriver('a'), undefined).remove).toBeUndefined();
-    expect(dutiesOf(state).report(stopped, statusOfDriver('a'), undefined).remove).toEqual(['b']);
+    expect(reportOf(dutiesOf(state), state, statusOfDriver('a')).remove).toBeUndefined();
+    expect(reportOf(dutiesOf(state), stopped, statusOfDriver('a')).remove).toEqual(['b']);
   });
 
   test('is not asked out at levels where nobody waits for it', () => {
     const session = stateWith({ configuration: configurationOf({ consistency: 'Session' }) });
-    expect(dutiesOf(session).report(session, status, undefined).remove).toBeUndefined();
+    expect(reportOf(dutiesOf(session), session, status).remove).toBeUndefined();
   });
 
   test('rule 17: not before its read grant has certainly run out', () => {
@@ -198,8 +204,8 @@ describe('a region that comes back (rule 16)', () => {
     expect(duties.commitSet).toEqual(['a', 'c']);
     duties.follow(away, action(away), behind(45, 100), 0);
     expect(duties.commitSet).toContain('b');
-    expect(duties.report(away, behind(45, 100), undefined).add).toBeUndefined();
-    expect(duties.report(away, behind(50, 100), undefined).add).toEqual(['b']);
+    expect(reportOf(duties, away, behind(45, 100)).add).toBeUndefined();
+    expect(reportOf(duties, away, behind(50, 100)).add).toEqual(['b']);
   });
 
   test('rule 18: nobody joins once the writes are on their way to another region', () => {

@@ -14,6 +14,7 @@ import {
 } from '../machine/index.ts';
 import { certainlyOver } from '../time.ts';
 import { type DriverStatus, NEAR_TAIL_MS } from './driver.ts';
+import type { CommitSets } from './orders.ts';
 import type { Watch } from './watch.ts';
 
 type AcceptWrites = Extract<Action, { do: 'accept writes' }>;
@@ -46,6 +47,8 @@ export interface TakeoverBy {
 export class WriterDuties {
   readonly takeover: Takeover;
   #commitSet: ReadonlySet<RegionName>;
+  /** Rule 14: whom an update of one's own may have put into the lease set, or may put there yet; nobody knows. */
+  #doubtful: ReadonlySet<RegionName> = new Set();
   /** Members of the commit set that have left the lease set, and when that became known. */
   readonly #leaving = new Map<RegionName, number>();
   /** When `follow` last looked: what was due by then has been dealt with. */
@@ -91,6 +94,24 @@ export class WriterDuties {
     return Math.min(Infinity, ...[...ends, ...waits].filter((at) => at > this.#followedAt));
   }
 
+  /**
+   * Rule 14: an update is on its way that makes this of the state, if it gets there. Whoever is a member in it stays in the commit
+   * set, whatever becomes of that update, of its answer, or of the region.
+   */
+  asked({ gcn, leaseSet }: FailoverState): void {
+    if (gcn === this.takeover.epoch) this.#doubtful = new Set([...this.#doubtful, ...leaseSet]);
+  }
+
+  /**
+   * A later update of one's own is in the register: what came before it is in that state, or never will be in any. One process has
+   * one update under way, so the earlier ones had an older ballot, or built on a state without this one. Of two ballots
+   * that are both chosen the later one's value descends from the earlier one's (`spec/caspaxos.tla`, `ChosenDescends`); so none of
+   * those can still be chosen. A read promises nothing to anybody, and settles nothing.
+   */
+  settled(): void {
+    this.#doubtful = new Set();
+  }
+
   /** While writes are quiesced nobody leaves (rule 18): what was due by now is looked at again afterwards. */
   postpone(now: number): void {
     this.#followedAt = now;
@@ -99,13 +120,11 @@ export class WriterDuties {
   /** The lease set as the last successful update returned it, and how replication stands. */
   follow(state: FailoverState, action: AcceptWrites, status: DriverStatus, now: number): void {
     this.#followedAt = now;
-    const next = new Set(this.#commitSet);
-    for (const region of state.leaseSet) {
-      next.add(region);
-      this.#leaving.delete(region);
-    }
+    const members = new Set([...state.leaseSet, ...this.#doubtful]);
+    const next = new Set([...this.#commitSet, ...members]);
+    for (const region of members) this.#leaving.delete(region);
     for (const region of this.#commitSet) {
-      if (state.leaseSet.includes(region) || region === state.writer) continue;
+      if (members.has(region) || region === state.writer) continue;
       if (this.#isJoining(state, region, status)) this.#leaving.delete(region);
       else if (!this.#leaving.has(region)) this.#leaving.set(region, now);
       if (this.#mayLeave(state, action, region, now)) {
@@ -154,15 +173,15 @@ export class WriterDuties {
     );
   }
 
-  /** What the writer says and asks for in its next report. */
-  report(state: FailoverState, status: DriverStatus, quiescedInStep: number | undefined): WriterReport {
+  /** What the writer says and asks for in its next report; of its driver only what that has carried out. */
+  report(state: FailoverState, status: DriverStatus, driver: CommitSets): WriterReport {
     const { configuration, leaseSet, writer } = state;
     const limit = unansweredMs(configuration);
     const floor = Math.max(status.gclsn, this.takeover.lsn);
     const peers = Object.entries(status.peers);
     const add = peers
       .filter(([name, { lsn }]) => !leaseSet.includes(name) && this.#commitSet.has(name) && lsn >= floor)
-      .filter(([name]) => this.#isJoining(state, name, status))
+      .filter(([name]) => driver.certain.has(name) && this.#isJoining(state, name, status))
       .map(([name]) => name);
     // At weaker levels nobody waits for the lease set, and it follows the reports by itself.
     const mayAsk = needsLeaseSet(configuration.consistency);
@@ -174,13 +193,12 @@ export class WriterDuties {
     };
     const remove = leaseSet.filter((name) => mayAsk && name !== writer && (isGoing(name) || isSilent(name)));
     const wanted = configuration.wanted?.consistency;
-    const isReady = wanted !== undefined && this.#holdsAll(status);
+    const isReady = wanted !== undefined && driver.isSettled && this.#holdsAll(status);
     return {
-      commitSet: this.commitSet,
+      commitSet: [...new Set([...this.#commitSet, ...driver.possible])],
       caughtUp: peers.filter(([, { behindMs }]) => behindMs <= NEAR_TAIL_MS).map(([name]) => name),
       ...(add.length > 0 && { add }),
       ...(remove.length > 0 && { remove }),
-      ...(quiescedInStep !== undefined && { quiescedInStep }),
       ...(isReady && { readyFor: wanted }),
     };
   }

@@ -4,4 +4,5 @@ export * from './agent.ts';
 export * from './driver.ts';
 export * from './duties.ts';
 export * from './hints.ts';
+export type * from './port.ts';
 export type { Took } from './update.ts';
