@@ -15,9 +15,11 @@ interface Defect {
   readonly status?: (right: DriverStatus) => DriverStatus;
   readonly assume?: (right: Role) => Role | undefined;
   readonly attach?: (right: AgentView) => AgentView;
+  /** How long after it said so it is what it was told to be. */
+  readonly lateMs?: number;
 }
 
-function spoilt(driver: Driver, { incarnation, status, assume, attach }: Defect): Driver {
+function spoilt(driver: Driver, { incarnation, status, assume, attach, lateMs }: Defect): Driver {
   return {
     incarnation: async () => {
       const right = await driver.incarnation();
@@ -26,7 +28,8 @@ function spoilt(driver: Driver, { incarnation, status, assume, attach }: Defect)
     status: () => (status ? status(driver.status()) : driver.status()),
     assume: async (role) => {
       const told = assume ? assume(role) : role;
-      if (told !== undefined) await driver.assume(told);
+      if (lateMs !== undefined) setTimeout(() => void driver.assume(role), lateMs);
+      else if (told !== undefined) await driver.assume(told);
     },
     attach: (agent) => driver.attach?.(attach ? attach(agent) : agent),
   };
@@ -92,6 +95,11 @@ const PLANTED: readonly (Defect & { defect: string; found: string })[] = [
     defect: 'commits alone',
     found: 'commit: a larger commit set',
     assume: (right) => (right.role === 'writer' ? { ...right, commitSet: [] } : right),
+  },
+  {
+    defect: 'says that it has assumed a role before it has',
+    found: 'commit: from the moment when',
+    lateMs: 20,
   },
   {
     defect: 'says that it is quiesced while writes are under way',

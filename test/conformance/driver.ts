@@ -8,175 +8,20 @@
  * counts how often it is told that something changed. It looks again and again until what it waits for is so; for what
  * must not happen it waits `settleMs`.
  */
-import type { AgentView, Driver, PeerStatus, RegionName, Role } from 'baton/failover';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import {
+  CONFORMANCE_REGIONS,
+  DriverScene,
+  type PartitionSetUnderTest,
+  type Patience,
+  type Sent,
+} from './driver-scene.ts';
 
-/** The regions of the partition-set that the suite is given. */
-export const CONFORMANCE_REGIONS = ['west', 'east', 'north'] as const;
-
-export interface LoggedWrite {
-  readonly epoch: number;
-  readonly value: string;
-}
-
-/** One partition-set with a copy in each of the regions. All are up and linked, nobody has a role, nothing is written. */
-export interface PartitionSetUnderTest {
-  /** Of the process that runs now. */
-  driver(region: RegionName): Driver;
-  /** Resolves when the write is acknowledged, rejects when it is not taken or when its outcome is not known. */
-  write(region: RegionName, value: string): Promise<unknown>;
-  /** The durable log, also of a copy that is down. */
-  log(region: RegionName): readonly LoggedWrite[];
-  /** The process ends without warning. Its driver may still be asked for its status. */
-  crash(region: RegionName): Promise<void>;
-  /** A new process on the same disk. */
-  restart(region: RegionName): Promise<void>;
-  /** Cuts, or heals, the link between two regions. */
-  connect(a: RegionName, b: RegionName, isConnected: boolean): void;
-  close?(): Promise<void>;
-}
-
-export interface Patience {
-  /** For what must become so. */
-  readonly patienceMs: number;
-  /** For what must not happen. */
-  readonly settleMs: number;
-}
+export { CONFORMANCE_REGIONS, type PartitionSetUnderTest } from './driver-scene.ts';
 
 export interface DriverCheck {
   readonly name: string;
   run(scene: DriverScene): Promise<void>;
-}
-
-/** A write, and what has become of it. */
-interface Sent {
-  outcome: 'waiting' | 'acknowledged' | 'refused';
-}
-
-interface PlayedAgent extends AgentView {
-  isAllowed: boolean;
-  changes: number;
-}
-
-/** The suite's side: agents that do as the check says. */
-export class DriverScene {
-  readonly set: PartitionSetUnderTest;
-  readonly #patience: Patience;
-  readonly #agents = new Map<RegionName, PlayedAgent>();
-
-  constructor(set: PartitionSetUnderTest, patience: Patience) {
-    this.set = set;
-    this.#patience = patience;
-  }
-
-  /** What an agent does first. The result is the incarnation. */
-  async begin(region: RegionName): Promise<number> {
-    const driver = this.set.driver(region);
-    const incarnation = await driver.incarnation();
-    const agent: PlayedAgent = {
-      isAllowed: true,
-      changes: 0,
-      mayWrite: () => agent.isAllowed,
-      grant: () => 0,
-      changed: () => {
-        agent.changes += 1;
-      },
-    };
-    this.#agents.set(region, agent);
-    driver.attach?.(agent);
-    return incarnation;
-  }
-
-  async beginAll(): Promise<void> {
-    for (const region of CONFORMANCE_REGIONS) await this.begin(region);
-  }
-
-  /** The end of a process and the start of the next. */
-  async restart(region: RegionName): Promise<number> {
-    await this.set.crash(region);
-    await this.set.restart(region);
-    return this.begin(region);
-  }
-
-  agent(region: RegionName): PlayedAgent {
-    return this.#agents.get(region)!;
-  }
-
-  assume(region: RegionName, role: Role): Promise<void> {
-    return this.set.driver(region).assume(role);
-  }
-
-  async lead(
-    region: RegionName,
-    epoch: number,
-    commitSet: readonly RegionName[],
-    accepts = true,
-  ): Promise<void> {
-    await this.assume(region, { role: 'writer', epoch, accepts, commitSet });
-  }
-
-  async follow(region: RegionName, epoch: number, writer: RegionName): Promise<void> {
-    await this.assume(region, { role: 'reader', epoch, writer });
-  }
-
-  async fence(region: RegionName, epoch: number): Promise<void> {
-    await this.assume(region, { role: 'fenced', epoch });
-  }
-
-  /** All three agree: that one writes in that epoch, the others follow, commits wait for everybody. */
-  async reign(writer: RegionName, epoch: number): Promise<void> {
-    const readers = CONFORMANCE_REGIONS.filter((region) => region !== writer);
-    for (const reader of readers) await this.follow(reader, epoch, writer);
-    await this.lead(writer, epoch, CONFORMANCE_REGIONS);
-  }
-
-  /** West writes in epoch 1. */
-  async steady(): Promise<void> {
-    await this.beginAll();
-    await this.reign('west', 1);
-  }
-
-  isolate(region: RegionName, isIsolated: boolean): void {
-    for (const other of CONFORMANCE_REGIONS)
-      if (other !== region) this.set.connect(region, other, !isIsolated);
-  }
-
-  send(region: RegionName, value: string): Sent {
-    const sent: Sent = { outcome: 'waiting' };
-    const end = (outcome: Sent['outcome']) => () => {
-      sent.outcome = outcome;
-    };
-    void this.set.write(region, value).then(end('acknowledged'), end('refused'));
-    return sent;
-  }
-
-  async acknowledged(sent: Sent): Promise<void> {
-    await this.until(() => expect(sent.outcome).toBe('acknowledged'));
-  }
-
-  /** A write that is not taken: refused, and in no log. */
-  async notTaken(region: RegionName, value: string): Promise<void> {
-    const sent = this.send(region, value);
-    await this.until(() => expect(sent.outcome).toBe('refused'));
-    for (const copy of CONFORMANCE_REGIONS) expect(this.values(copy)).not.toContain(value);
-  }
-
-  values(region: RegionName): string[] {
-    return this.set.log(region).map(({ value }) => value);
-  }
-
-  peer(region: RegionName, other: RegionName): PeerStatus {
-    return this.set.driver(region).status().peers[other]!;
-  }
-
-  until(check: () => void): Promise<void> {
-    return vi.waitFor(check, { timeout: this.#patience.patienceMs, interval: 5 });
-  }
-
-  /** Time enough for what must not happen. */
-  settle(): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, this.#patience.settleMs));
-  }
 }
 
 /** By what they show. */
@@ -338,6 +183,25 @@ const WRITING: Checks = {
     expect(sent.outcome).toBe('waiting');
     await scene.lead('west', 1, ['west', 'east']);
     await scene.acknowledged(sent);
+  },
+  async 'commit: from the moment when `assume` resolves everything waits for a larger commit set (rules 14, 16)'(
+    scene,
+  ) {
+    await scene.steady();
+    await scene.lead('west', 1, ['west', 'east']);
+    scene.isolate('west', true);
+    const before = scene.send('west', 'a');
+    await scene.lead('west', 1, CONFORMANCE_REGIONS);
+    // Now the agent lets north into the lease set: it may be elected, and must have what is acknowledged.
+    scene.set.connect('west', 'east', true);
+    const after = scene.send('west', 'b');
+    await scene.until(() => expect(scene.values('east')).toEqual(['a', 'b']));
+    await scene.settle();
+    expect([before.outcome, after.outcome]).toEqual(['waiting', 'waiting']);
+    scene.isolate('west', false);
+    await scene.acknowledged(before);
+    await scene.acknowledged(after);
+    expect(scene.values('north')).toEqual(['a', 'b']);
   },
   async 'commit: acknowledgements count only from copies that follow the epoch (rules 5, 6)'(scene) {
     await scene.steady();

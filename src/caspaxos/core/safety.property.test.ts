@@ -24,7 +24,8 @@ function isPrefix(earlier: string, later: string): boolean {
   return before.every((operation, at) => after[at] === operation);
 }
 
-function check({ proposed, chosen, changes, reads }: Run): void {
+/** Throws what is wrong; returns how many unknown changes were settled as not made. */
+function check({ proposed, chosen, changes, reads }: Run): number {
   // Rule 2: one value per ballot.
   for (const values of proposed.values()) assert(values.size === 1, 'one ballot, two values');
 
@@ -42,6 +43,23 @@ function check({ proposed, chosen, changes, reads }: Run): void {
     if (result.outcome === 'rejected') assert(!last.includes(operation), 'a rejected change happened');
   }
 
+  // What a proposer left unknown is settled by its own next success: it is in there, or never will be anywhere.
+  const never: string[] = [];
+  const doubtful = new Map<string, string[]>();
+  for (const { operation, result } of changes) {
+    const proposer = operation[0]!;
+    const open = doubtful.get(proposer) ?? [];
+    if (result.outcome === 'unknown') doubtful.set(proposer, [...open, operation]);
+    if (result.outcome !== 'committed') continue;
+    const made = new Set(operationsOf(result.value ?? ''));
+    never.push(...open.filter((one) => !made.has(one)));
+    doubtful.delete(proposer);
+  }
+  assert(
+    !never.some((operation) => last.includes(operation)),
+    'an unknown change landed after a later success',
+  );
+
   // Rule 5: a read returns a chosen value, and everything that was committed or read before it began.
   for (const { committedBefore, value } of reads) {
     assert(
@@ -54,15 +72,16 @@ function check({ proposed, chosen, changes, reads }: Run): void {
       'a stale read',
     );
   }
+  return never.length;
 }
 
 describe.each(Object.entries(systems))('on a network that loses, repeats and reorders: %s', (_, quorum) => {
   test.each(policies)('nothing is lost, doubled or read too early (ahead: $prepareAhead)', (policy) => {
-    const total = { committed: 0, rejected: 0, unknown: 0, reads: 0 };
+    const total = { committed: 0, rejected: 0, unknown: 0, reads: 0, settled: 0 };
     fc.assert(
       fc.property(choices, (list) => {
         const run = new RandomNetwork({ quorum, proposers: 3, policy }).play(list);
-        check(run);
+        total.settled += check(run);
         for (const { result } of run.changes) total[result.outcome] += 1;
         total.reads += run.reads.length;
       }),
@@ -73,5 +92,6 @@ describe.each(Object.entries(systems))('on a network that loses, repeats and reo
     expect(total.unknown).toBeGreaterThan(100);
     expect(total.rejected).toBeGreaterThan(50);
     expect(total.reads).toBeGreaterThan(100);
+    expect(total.settled).toBeGreaterThan(20);
   });
 });
