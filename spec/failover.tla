@@ -81,7 +81,7 @@ Parts == {
   "4-learn", "5", "6", "7-fence", "7-clear", "7-reads", "8", "9", "9-set", "10", "10-keep", "11",
   "11-reach", "12", "12-keep", "12-all", "12-triple", "13-graceful", "13-restart", "13-all", "13-learn",
   "14-add", "14-remove", "15-lease", "15-lease-set", "15-commit", "15-asked", "16-commit", "16-durable",
-  "16-tail", "17", "18-remove", "18-add", "18-equal", "19-target", "19-epoch", "19-clear", "19-resume",
+  "16-tail", "17", "18-remove", "18-add", "18-equal", "18-wait", "19-target", "19-epoch", "19-clear", "19-resume",
   "20", "20-abort", "21", "22-report", "22-clear", "22-grants", "22-raise"}
 
 ASSUME Features \subseteq AllFeatures
@@ -377,9 +377,12 @@ MayAdd(x, m) ==
 
 MayRemove(x, m) == m \in reg[x].known \ {x} /\ (reg[x].mode = "W" \/ ~Rule("18-remove"))
 
-(* Rule 18: pending changes are finished before the final report. *)
+(* Rule 18: pending changes, and the wait of rule 12, are finished before the final report: whoever the
+   writes were forced from may still accept, and the target does not wait for that region. *)
 MayFinish(x) ==
-  st.final = <<>> /\ ((reg[x].cset = reg[x].known /\ reg[x].maybe = {}) \/ ~Rule("18-equal"))
+  /\ st.final = <<>>
+  /\ (reg[x].cset = reg[x].known /\ reg[x].maybe = {}) \/ ~Rule("18-equal")
+  /\ ~Muted(reg[x]) \/ ~Rule("18-wait")
 
 Changes(x) ==
   IF On("change") /\ Writes(x)

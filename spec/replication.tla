@@ -510,9 +510,10 @@ Start(x) ==
   /\ st' = [st EXCEPT !.target = x]
   /\ UNCHANGED <<reg, wire, hist>>
 
-(* Rule 18: pending changes are finished before. *)
+(* Rule 18: pending changes, and the wait of rule 12, are finished before. *)
 MayFinish(x) ==
   /\ Current(x)
+  /\ ~Muted(reg[x])
   /\ st.target # 0
   /\ st.final = <<>>
   /\ reg[x].mode = "Q"

@@ -67,7 +67,13 @@ export function draftOf(setting: Setting, region: Region, choice: Choice): Draft
     writer:
       writer === null
         ? null
-        : { ...asksOf(choice), commit: writer.commit, lease: writer.lease, caughtUp: choice.caughtUp ?? all },
+        : {
+            ...asksOf(choice),
+            hasWaited: !writer.isMute || !keeps(setting, '18-wait'),
+            commit: writer.commit,
+            lease: writer.lease,
+            caughtUp: choice.caughtUp ?? all,
+          },
   };
 }
 

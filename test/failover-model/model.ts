@@ -249,9 +249,10 @@ export class FailoverModel {
     if (step !== null && world.register.phase === 'Graceful')
       choices.push([' and gives the move up', { isLate: true }]);
     if (writer.isQuiesced) {
-      // Rule 18: pending changes are finished before the final report.
-      const isReady = writer.commit === writer.known && writer.maybe === '';
-      if (isReady || !keeps(this.setting, '18-equal'))
+      // Rule 18: pending changes, and rule 12's wait, are finished before the final report.
+      const isEqual = writer.commit === writer.known && writer.maybe === '';
+      const hasWaited = !writer.isMute || !keeps(this.setting, '18-wait');
+      if (hasWaited && (isEqual || !keeps(this.setting, '18-equal')))
         choices.push([' with its final progress', { isFinal: true }]);
     }
     return choices;

@@ -209,6 +209,16 @@ export const MUTANTS: readonly RuleMutant[] = [
     features: ['graceful', 'reads', 'change'],
     watchers: '',
   }),
+  mutant('18-wait', 'the writer of a forced failover gives the writes on before it has waited', 'OneWriter', {
+    ...THREE,
+    minDurability: 2,
+    features: ['forced', 'graceful'],
+    watchers: '',
+    maxForced: 1,
+    maxSwitchovers: 1,
+    maxGcn: 3,
+    maxLog: 0,
+  }),
   mutant('19-target', 'the target is not in the lease set', 'AckedIsKept', {
     ...GRACEFUL,
     members: 'a',

@@ -267,6 +267,15 @@ export const CASES: readonly Case[] = [
     maxSwitchovers: 1,
     maxLog: 2,
   }),
+  small('a move after a forced failover, three regions, two of them needed', {
+    regions: THREE,
+    minDurability: 2,
+    features: ['graceful', 'forced'],
+    watchers: '',
+    maxSwitchovers: 1,
+    maxForced: 1,
+    maxLog: 0,
+  }),
   small('session', { consistency: 'Session', features: ['lost'] }),
   small('session, graceful', {
     consistency: 'Session',

@@ -94,6 +94,8 @@ export interface Draft {
     readonly add: Names;
     readonly remove: Names;
     readonly isQuiesced: boolean;
+    /** Rule 12's wait does not run. */
+    readonly hasWaited: boolean;
     /** The length of the lease that it holds, in ticks. */
     readonly lease: number;
   };

@@ -161,6 +161,7 @@ export class FleetNode {
       add,
       remove,
       ...(quiesce === true && { quiescedInStep: step }),
+      ...(now - (this.#writerSince?.at ?? now) >= certainlyOver(leaseMs) && { hasWaited: true as const }),
       ...(wanted !== undefined && leaseSet.every((name) => name === this.name || isFresh(name, leaseMs / 3))
         ? { readyFor: wanted }
         : {}),

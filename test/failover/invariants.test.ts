@@ -38,6 +38,14 @@ const final = quiesced(quiescing('B'), { progress: { epoch: 1, lsn: 50 } });
 const stopped = after(state, (now) => heartbeat(now, 'C', { stopping: true }));
 const reported = after(raised, (now) => heartbeat(now, 'B'));
 
+/** Forced away from a region that has not fenced itself; the new writer has not waited yet. */
+const forced = after(
+  healthy(),
+  () => intent({ kind: 'failover', target: 'B' }),
+  (now) => heartbeat(now, 'B', { wait: { step: now.step, waitedMs: 60_000 } }),
+  (now) => heartbeat(now, 'C'),
+);
+
 const PLANTED: Readonly<Record<string, () => readonly string[]>> = {
   I1: () => spoiled(state, beat, (next) => ({ ...next, writer: 'B' })),
   I2: () => spoiled(state, beat, (next) => ({ ...next, step: next.step - 1 })),
@@ -85,6 +93,13 @@ const PLANTED: Readonly<Record<string, () => readonly string[]>> = {
   I18: () => spoiled(state, beat, (next) => ({ ...next, pin: 'Z' })),
   I19: () =>
     spoiled(state, beat, (next) => ({ ...next, configuration: { ...next.configuration, minDurability: 1 } })),
+  I20: () =>
+    spoiled(forced, heartbeat(forced, 'B'), (next) => ({
+      ...next,
+      phase: 'Graceful',
+      target: 'C',
+      why: 'operator',
+    })),
 };
 
 test.each(INVARIANTS)('$id is seen to be broken by a planted defect', ({ id }) => {

@@ -8,6 +8,7 @@ import {
   needsLeaseSet,
   type RegionReport,
   type Report,
+  mustWait,
   sameProgress,
 } from 'baton/failover';
 
@@ -261,7 +262,23 @@ export const INVARIANTS: readonly Invariant[] = [
       );
     },
   },
+  {
+    id: 'I20',
+    says: 'While rule 12’s wait may run no move begins, and no final progress is taken: only the writer knows when it is over, and says so.',
+    enforcedBy: 'graceful.ts (rules 12 and 18)',
+    shownBy: [RANDOM, 'rule 18: no final report while rule 12’s wait runs'],
+    broken: ({ before, report, after }) => {
+      const isMove = before.phase === 'Steady' && after.phase === 'Graceful';
+      const isFinal = before.final === undefined && (after.final !== undefined || isSwitch(before, after));
+      if (report.type !== 'region' || report.region !== before.writer || !(isMove || isFinal)) return false;
+      return mustWait(before) && report.writer?.hasWaited !== true;
+    },
+  },
 ];
+
+function isSwitch(before: FailoverState, after: FailoverState): boolean {
+  return after.gcn > before.gcn && after.writer !== null;
+}
 
 function isElection(before: FailoverState, after: FailoverState): boolean {
   return before.writer === null && after.writer !== null;

@@ -39,6 +39,7 @@ const regionMove = fc.record({
       add: fc.oneof(fc.constant([]), regions),
       remove: fc.oneof(fc.constant([]), fc.constant([]), regions),
       hasQuiesced: fc.boolean(),
+      hasWaited: fc.boolean(),
       readyFor: fc.option(fc.constantFrom(...LEVELS), { nil: undefined }),
     }),
     { nil: undefined, freq: 9 },
@@ -164,6 +165,7 @@ function honest(move: RegionMove): RegionMove {
       add: [],
       remove: [],
       hasQuiesced: true,
+      hasWaited: true,
       readyFor: undefined,
     },
     isStopping: false,
@@ -193,7 +195,7 @@ function waitOf({ step }: FailoverState, { wait }: RegionMove): object {
 
 function writerOf(state: FailoverState, { asWriter }: RegionMove): object {
   if (asWriter === undefined) return {};
-  const { commitSet, caughtUp, add, remove, hasQuiesced, readyFor } = asWriter;
+  const { commitSet, caughtUp, add, remove, hasQuiesced, hasWaited, readyFor } = asWriter;
   const sets = { 'lease set': state.leaseSet, all: NAMES, some: caughtUp };
   return {
     writer: {
@@ -202,6 +204,7 @@ function writerOf(state: FailoverState, { asWriter }: RegionMove): object {
       add,
       remove,
       ...(hasQuiesced && { quiescedInStep: state.step }),
+      ...(hasWaited && { hasWaited: true as const }),
       ...(readyFor !== undefined && { readyFor }),
     },
   };

@@ -381,9 +381,11 @@ export class AgentStateMachine {
 
   #writerPart(found: FailoverState, status: DriverStatus, now: number): WriterReport {
     const leaseMs = now < this.#leaseUntil ? this.#leaseMs : 0;
+    const duties = this.#duties!;
     const quiescedInStep = this.#quiescedIn(found, status);
     return {
-      ...this.#duties!.report(found, status, this.#orders.commitSets(found.gcn)),
+      ...duties.report(found, status, this.#orders.commitSets(found.gcn)),
+      ...(duties.hasWaited(now) && { hasWaited: true }),
       ...(quiescedInStep !== undefined && { quiescedInStep }),
       leaseMs,
     };

@@ -84,7 +84,11 @@ export class WriterDuties {
 
   /** Rule 12: whether writes and strong reads may begin. */
   mayAccept(action: AcceptWrites, now: number): boolean {
-    return action.waitFor === undefined || !this.takeover.mustWait || now >= this.takeover.oldRightsEndAt;
+    return action.waitFor === undefined || this.hasWaited(now);
+  }
+
+  hasWaited(now: number): boolean {
+    return !this.takeover.mustWait || now >= this.takeover.oldRightsEndAt;
   }
 
   /** When something here will change by the passing of time alone. */

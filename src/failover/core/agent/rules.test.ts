@@ -6,12 +6,13 @@ import {
   Register,
   statusOfDriver,
 } from '../../../../test/failover/agent-scene.ts';
-import { type FailoverState, newState } from '../machine/index.ts';
+import { type FailoverState, type IntentBody, newState, transition } from '../machine/index.ts';
 import { certainlyOver } from '../time.ts';
 import { WriterDuties } from './duties.ts';
 import { Watch } from './watch.ts';
 
 const LEASE = 45_000;
+const AT = '2026-11-15T00:00:00Z';
 
 test('rule 7: an update that meets a raised GCN reports nothing under it, because its driver has not fenced itself yet', () => {
   const register = new Register();
@@ -30,6 +31,42 @@ test('rule 7: an update that meets a raised GCN reports nothing under it, becaus
   late!.assume(silenceEndsAt);
   late!.update(silenceEndsAt);
   expect(register.state.regions['c']!.report).toBeDefined();
+});
+
+test('rule 18: a writer of a forced failover gives the writes on only when its own wait is over', () => {
+  const register = new Register(configurationOf({ minDurability: 2 }));
+  const [writer, target, next] = ['a', 'b', 'c'].map((region) => {
+    const agent = new AgentScene(region, register);
+    agent.begin(0);
+    return agent;
+  });
+  const post = (intent: IntentBody, id: string) => {
+    const verdict = transition(register.state, { type: 'intent', id, who: 'ops', at: AT, intent });
+    if (verdict.verdict === 'accepted') register.state = verdict.state;
+  };
+  const run = (agent: AgentScene, now: number) => {
+    const { role } = agent;
+    agent.status = statusOfDriver(agent.region, { quiesced: role?.role !== 'writer' || !role.accepts });
+    agent.core.learn(register.state, now);
+    agent.assume(now);
+    agent.core.onStatus(agent.status, now);
+    const before = agent.updates;
+    agent.core.wake(now);
+    if (agent.updates > before) agent.answer(now);
+    agent.assume(now);
+  };
+  // A hears of nothing. C alone reports and is elected by too few, so that a stays a member.
+  post({ kind: 'failover', target: 'c' }, 'force');
+  let now = 1000;
+  for (; register.state.writer === null; now += 1000) run(next!, now);
+  expect(register.state).toMatchObject({ writer: 'c', gcn: 2, leaseSet: ['a', 'b', 'c'] });
+  run(target!, now);
+  post({ kind: 'switchover', target: 'b' }, 'switch');
+  expect(writer!.core.leaseUntil).toBe(LEASE);
+  for (; register.state.gcn === 2 && now < 4 * LEASE; now += 1000)
+    for (const agent of [next!, target!]) run(agent, now);
+  expect(register.state).toMatchObject({ writer: 'b', gcn: 3 });
+  expect(now).toBeGreaterThan(LEASE);
 });
 
 test('rule 15: a region that has left the lease set gets no grant while it is still in the commit set', () => {

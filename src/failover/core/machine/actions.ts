@@ -3,7 +3,15 @@
  * which the agent carries out through its driver; doing them again changes nothing.
  */
 import type { Consistency } from './configuration.ts';
-import { type FailoverState, namesOf, type RegionName, regionOf, statusOf, unfenced } from './state.ts';
+import {
+  type FailoverState,
+  mustWait,
+  namesOf,
+  type RegionName,
+  regionOf,
+  statusOf,
+  unfenced,
+} from './state.ts';
 
 /** The write region that the GCN was taken from, and its last beat: what rule 12's wait is counted against. */
 export interface Predecessor {
@@ -75,11 +83,11 @@ interface Waits {
 
 /** Rules 12, 13 and 22. A silence has been waited out already; whoever reported after fencing has no older rights left. */
 function waitsOf(state: FailoverState): Waits {
-  const { cause, gcn, writer, beat } = state.raise;
+  const { gcn, writer, beat } = state.raise;
   const names = unfenced(state);
   if (writer === null || names.length === 0) return {};
   const after = { gcn, writer, beat };
-  return cause === 'switch' ? { after, unfenced: names } : { waitFor: after, after, unfenced: names };
+  return mustWait(state) ? { waitFor: after, after, unfenced: names } : { after, unfenced: names };
 }
 
 function duties(state: FailoverState, name: RegionName): readonly Action[] {

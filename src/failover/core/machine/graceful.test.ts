@@ -212,6 +212,43 @@ describe('the two halves of a move', () => {
   });
 });
 
+describe('rule 18: after a raise without silence', () => {
+  /** Forced from A to C by too few, so that A is still a member; nobody has heard of A since. */
+  const forced = after(
+    healthy(),
+    () => intent({ kind: 'failover', target: 'C' }),
+    (now) => heartbeat(now, 'C', { wait: { step: now.step, waitedMs: 60_000 } }),
+    (now) => heartbeat(now, 'B'),
+    () => intent({ kind: 'switchover', target: 'B' }),
+  );
+  const says = (state: FailoverState, hasWaited: boolean) =>
+    accepted(state, writerSays(state, { quiescedInStep: state.step, ...(hasWaited && { hasWaited: true }) }));
+
+  test('rule 18: no move begins while rule 12’s wait runs', () => {
+    expect(forced).toMatchObject({
+      writer: 'C',
+      gcn: 2,
+      leaseSet: ['A', 'B', 'C'],
+      raise: { cause: 'forced' },
+    });
+    expect(says(forced, false).phase).toBe('Steady');
+    expect(says(forced, true)).toMatchObject({ phase: 'Graceful', target: 'B' });
+  });
+
+  test('rule 18: no final report while rule 12’s wait runs', () => {
+    const moving = says(forced, true);
+    const state = accepted(moving, heartbeat(moving, 'B', { wait: { step: moving.step, waitedMs: 1 } }));
+    expect(state.quiesce).toBe(true);
+    expect(says(state, false)).toMatchObject({ writer: 'C', gcn: 2 });
+    expect(says(state, false).final).toBeUndefined();
+    expect(says(state, true)).toMatchObject({ writer: 'B', gcn: 3 });
+  });
+
+  test('rule 18: when every region has reported there is nothing to wait for', () => {
+    expect(says(accepted(forced, heartbeat(forced, 'A')), false).phase).toBe('Graceful');
+  });
+});
+
 describe('rule 19: the switch', () => {
   const final = () => quiesced(quiescing('B'), { progress: { epoch: 1, lsn: 50 } });
   const reports = (epoch: number, lsn: number, region = 'B') => {

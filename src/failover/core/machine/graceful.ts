@@ -16,11 +16,12 @@ import { allowsFailback, hasSignal, needsLeaseSet } from './configuration.ts';
 import { type HistoryEntry, remember } from './history.ts';
 import { close } from './intent-list.ts';
 import { diedAgain } from './raise.ts';
-import type { RegionReport } from './report.ts';
+import type { RegionReport, WriterReport } from './report.ts';
 import {
   currentReport,
   type FailoverState,
   type GracefulReason,
+  mustWait,
   type RegionName,
   regionOf,
   sameProgress,
@@ -44,7 +45,8 @@ export function begin(
 ): FailoverState {
   if (state.phase !== 'Steady' || report.region !== state.writer || report.writer === undefined) return state;
   if (isNewIncarnation(before, report) || !renews(state, report)) return state;
-  // Rule 18: pending changes of the commit set are finished first.
+  // Rule 18: pending changes of the commit set, and rule 12's wait, are finished first.
+  if (isWaiting(state, report.writer)) return state;
   if (!sameMembers(report.writer.commitSet, state.leaseSet)) return state;
   const move = nextMove(state, report, awake);
   if (move === undefined) return state;
@@ -124,7 +126,10 @@ export function ready(state: FailoverState, report: RegionReport): FailoverState
   return { ...state, quiesce: true, step: step + 1 };
 }
 
-/** Rule 18: the editor takes the final report only if commit set = lease set. */
+/**
+ * Rule 18: the editor takes the final report only if commit set = lease set, and none while rule 12's wait runs: the target does
+ * not wait, because it knows the writer to be quiesced, and whoever wrote before that writer may still do so.
+ */
 export function finalReport(
   state: FailoverState,
   report: RegionReport,
@@ -132,8 +137,14 @@ export function finalReport(
 ): FailoverState {
   if (state.quiesce !== true || report.region !== state.writer || state.final !== undefined) return state;
   if (report.writer?.quiescedInStep !== state.step || isNewIncarnation(before, report)) return state;
+  if (isWaiting(state, report.writer)) return state;
   if (!sameMembers(report.writer.commitSet, state.leaseSet)) return state;
   return { ...state, final: report.progress };
+}
+
+/** As far as the state can tell; how long a lease takes, only the writer knows, and says it. */
+function isWaiting(state: FailoverState, { hasWaited }: WriterReport): boolean {
+  return mustWait(state) && hasWaited !== true;
 }
 
 /** Rule 19: the same (epoch, LSN), reported by a member of the lease set. The switch keeps the lease set. */

@@ -32,6 +32,8 @@ export interface WriterReport {
   /** Changes of the lease set that it asks for (rules 16 and 17). */
   readonly add?: readonly RegionName[];
   readonly remove?: readonly RegionName[];
+  /** Nobody can have rights any more that were given before the raise of this GCN: rule 12's wait is over, or there was none. */
+  readonly hasWaited?: true;
   /** In `Graceful`: writes are quiesced, and the report's progress is final (rule 18). */
   readonly quiescedInStep?: number;
   /** The wanted level can be put in force: its log is durable on the whole commit set. */

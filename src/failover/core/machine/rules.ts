@@ -102,8 +102,8 @@ export const RULES: readonly MachineRule[] = [
   {
     name: 'final report',
     from: ['Graceful'],
-    keeps: [18, 19],
-    when: 'the writer has quiesced, with commit set = lease set',
+    keeps: [12, 18, 19],
+    when: 'the writer has quiesced and waits for nobody: commit set = lease set, and rule 12’s wait is over',
     does: 'its last (epoch, LSN) is noted',
     since: 1,
     apply: finalReport,

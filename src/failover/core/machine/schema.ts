@@ -151,6 +151,7 @@ const regionReport = z.looseObject({
       caughtUp: names,
       add: z.optional(names),
       remove: z.optional(names),
+      hasWaited: flag,
       quiescedInStep: z.optional(positive),
       readyFor: z.optional(consistency),
     }),

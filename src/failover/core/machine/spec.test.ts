@@ -70,9 +70,12 @@ describe('the documents', () => {
   });
 
   test('every test that an invariant or a rule names is there', () => {
-    const folder = new URL('.', import.meta.url);
-    const tests = readdirSync(folder).filter((name) => name.endsWith('.test.ts'));
-    const sources = tests.map((name) => textOf(`src/failover/core/machine/${name}`)).join('\n');
+    const folders = ['machine', 'agent'].map((part) => `src/failover/core/${part}`);
+    const files = folders.flatMap((path) => readdirSync(path).map((name) => `${path}/${name}`));
+    const sources = files
+      .filter((path) => path.endsWith('.test.ts'))
+      .map(textOf)
+      .join('\n');
     const named = [
       ...INVARIANTS.flatMap(({ shownBy }) => shownBy),
       ...[...textOf(SPEC).matchAll(/"(rule \d+[^"]*)"/g)].map(([, title]) => title!),

@@ -189,6 +189,11 @@ export function unfenced(state: FailoverState): readonly RegionName[] {
   return namesOf(state).filter((name) => name !== state.writer && currentReport(state, name) === undefined);
 }
 
+/** Rule 12: a whole lease must pass before the writer accepts; after a switch its predecessor is known to be quiesced. */
+export function mustWait(state: FailoverState): boolean {
+  return state.raise.cause !== 'switch' && unfenced(state).length > 0;
+}
+
 export function namesOf(state: FailoverState): readonly RegionName[] {
   return Object.keys(state.regions);
 }
