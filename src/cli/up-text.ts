@@ -79,6 +79,7 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
       ? [['DNS', `dig @${dns.listen.host} -p ${dns.listen.port} TXT ${account.name}.${dns.zone}`]]
       : []),
     ...doorFacts(config),
+    ...durabilityFacts(account, regions.length),
     ['data, logs', shown(directory)],
   ];
   return [
@@ -99,6 +100,16 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
     `Ctrl-C stops the cluster; its data stays in ${shown(directory)}.`,
     '',
   ].join('\n');
+}
+
+/** Below Strong the write region alone acknowledges, and there is nothing to choose for one region. */
+function durabilityFacts(
+  { consistency, minimumDurability }: ClusterConfig['account'],
+  regions: number,
+): string[][] {
+  if (consistency !== 'Strong' || regions === 1) return [];
+  const least = `acknowledged when every reachable region has stored them, and at least ${minimumDurability} of ${regions}`;
+  return [['writes', minimumDurability < 2 ? `${least}: one may fail` : least]];
 }
 
 /** Acceptor processes have consecutive ports and share a line; each store has a line of its own. */

@@ -69,7 +69,7 @@ export function upCommand(): Command {
     .option('--consistency <level>', `${CONSISTENCY_LEVELS.join(', ')} (default: Strong)`)
     .option(
       '--min-durability <n>',
-      'a write is acknowledged when this many regions have stored it (default: 2)',
+      'at Strong, no write is acknowledged before this many regions have stored it (default: 2; 1 for one or two regions, so that either can fail)',
     )
     .option(
       '--port-base <n>',

@@ -1,6 +1,6 @@
 /** What a cluster file says once it was found good: every default filled in, addresses read, paths absolute. */
 import { dirname, resolve } from 'node:path';
-import { type Consistency, PROFILES, type Timings } from '../../failover/core/index.ts';
+import { type Consistency, PROFILES, type Timings, usualMinDurability } from '../../failover/core/index.ts';
 import type { TrimPolicy } from '../../engine/index.ts';
 import { withLocalFiles } from '../../caspaxos/index.ts';
 import type { Address } from '../../transport/index.ts';
@@ -142,7 +142,7 @@ export function buildConfig(file: ClusterFile, { path, warnings, positionOf }: B
       name: account.name ?? cluster,
       consistency: account.consistency ?? 'Strong',
       ...(account.staleness && { staleness: account.staleness }),
-      minimumDurability: account.minimumDurability ?? Math.min(2, file.regions.length),
+      minimumDurability: account.minimumDurability ?? usualMinDurability(file.regions.length),
     },
     profile,
     regions: file.regions.map(({ name, nodes }) => ({

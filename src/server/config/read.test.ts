@@ -97,6 +97,8 @@ acceptors: [{ name: a1, url: "https://a.example:4001" }]
 tls: { ca: ca.pem, cert: node.pem, key: node.key }
 `;
     expect(parse(text).regions).toHaveLength(2);
+    // Either of two regions may be lost, unless somebody asks for more.
+    expect(parse(text).account.minimumDurability).toBe(1);
   });
 });
 

@@ -82,8 +82,9 @@ const account = z.strictObject({
   ),
   minimumDurability: note(z.optional(whole(1, MAX_REGIONS)), {
     type: 'whole number',
-    without: '2, or 1 if there is one region',
-    meaning: 'At Strong: in how many regions a write must be before it is acknowledged, at the least.',
+    without: '2, or 1 if there are one or two regions',
+    meaning:
+      'At Strong: in how many regions a write must be before it is acknowledged, at the least. With 1 and two regions either may be lost; what is written while one is away is in the other alone.',
     reload: 'command',
   }),
 });

@@ -36,6 +36,8 @@ describe('the shape', () => {
       minimumDurability: 2,
     });
     expect(shapeFor({ regions: 1 }).minimumDurability).toBe(1);
+    expect(shapeFor({ regions: 2 }).minimumDurability).toBe(1);
+    expect(shapeFor({ regions: 4 }).minimumDurability).toBe(2);
   });
 
   test.each([

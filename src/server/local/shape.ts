@@ -3,7 +3,12 @@
  * shape: options that say something else are refused, because data and registers were made for the old shape. Addresses are
  * no part of it: they may be others in every run.
  */
-import { CONSISTENCY_LEVELS, type Consistency, type PROFILES } from '../../failover/index.ts';
+import {
+  CONSISTENCY_LEVELS,
+  type Consistency,
+  type PROFILES,
+  usualMinDurability,
+} from '../../failover/index.ts';
 import type { ClusterConfig } from '../config/cluster-config.ts';
 import { DEFAULT_PARTITION_SETS, MAX_ACCEPTORS, MAX_PARTITION_SETS } from '../config/schema.ts';
 import { wrongName } from '../config/values.ts';
@@ -55,7 +60,7 @@ export function shapeFor(options: ShapeOptions): Shape {
     partitionSets: options.partitionSets ?? DEFAULT_PARTITION_SETS,
     profile: options.profile ?? ('fast' satisfies keyof typeof PROFILES),
     consistency: options.consistency ?? 'Strong',
-    minimumDurability: options.minimumDurability ?? Math.min(2, regions.length),
+    minimumDurability: options.minimumDurability ?? usualMinDurability(regions.length),
   };
   demandSane(shape);
   return shape;

@@ -53,6 +53,14 @@ export interface Configuration {
   readonly signals?: SignalPolicy;
 }
 
+/**
+ * In how many regions a write must be, at the least, if nobody says otherwise: two, as long as the loss of any one region leaves as
+ * many. Of two regions either may be lost, and a write that is taken then is in one place only.
+ */
+export function usualMinDurability(regions: number): number {
+  return Math.max(1, Math.min(2, regions - 1));
+}
+
 /** What most partition-sets want; the preferred region first. */
 export function configurationFor(
   regions: readonly RegionName[],
@@ -62,7 +70,7 @@ export function configurationFor(
     version: 1,
     priorities: regions,
     consistency: 'Strong',
-    minDurability: Math.min(2, regions.length),
+    minDurability: usualMinDurability(regions.length),
     timings: PROFILES.paper,
     failback: 'automatic',
     ...changes,
