@@ -4,6 +4,7 @@
  */
 import {
   certainlyOver,
+  departedOf,
   type FailoverState,
   needsLeaseSet,
   type RegionReport,
@@ -55,13 +56,17 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I3',
-    says: 'A region’s beat and incarnation never go back while it is a region.',
-    enforcedBy: 'beats.ts, transition.ts (rule 2)',
+    says: 'A region’s beat and incarnation never go back, not even after it was removed and added again.',
+    enforcedBy: 'beats.ts, transition.ts (rule 2), configure.ts',
     shownBy: [RANDOM, 'rule 2: a report of an earlier process is refused'],
     broken: ({ before, after }) =>
       Object.entries(before.regions).some(([name, was]) => {
-        const is = after.regions[name];
-        return is !== undefined && (is.beat < was.beat || is.incarnation < was.incarnation);
+        const is = after.regions[name] ?? departedOf(after, name);
+        return is === undefined || is.beat < was.beat || is.incarnation < was.incarnation;
+      }) ||
+      (before.departed ?? []).some((was) => {
+        const is = after.regions[was.region] ?? departedOf(after, was.region);
+        return is === undefined || is.beat < was.beat || is.incarnation < was.incarnation;
       }),
   },
   {

@@ -108,7 +108,8 @@ function regionView(state: FailoverState, name: RegionName): RegionView {
     progress: report === undefined ? null : { epoch: report.progress.epoch, lsn: report.progress.lsn },
     gclsn: report?.gclsn ?? null,
     version,
-    isLive: beat > 0 && missed < MISSED_BEATS && stop !== incarnation,
+    // One that was added again goes on from the beat that it had: it lives when a process of it has reported.
+    isLive: version > 0 && missed < MISSED_BEATS && stop !== incarnation,
     reportedUnder: report === undefined ? null : state.gcn,
     reaches: report?.reaches ?? [],
     isStopped: stop !== undefined && stop === incarnation,

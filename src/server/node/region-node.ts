@@ -34,6 +34,7 @@ import {
   AgentHost,
   type Configuration,
   type FailoverState,
+  lastIncarnation,
   type Logger,
   registerOf,
   StateCodec,
@@ -299,7 +300,7 @@ export class RegionNode {
   async #distrust(partition: EnginePartition): Promise<void> {
     const { partitionSet } = partition;
     const state = await this.readState(partitionSet);
-    const reported = state?.regions[this.#options.region]?.incarnation ?? 0;
+    const reported = state === undefined ? 0 : lastIncarnation(state, this.#options.region);
     if (!(await partition.isOutlived(reported))) return;
     this.#options.logger?.warn(
       { partitionSet, code: 'DATA_LOST' },

@@ -10,6 +10,7 @@ import { certainlyOver } from '../time.ts';
 
 const LEASE = 45_000;
 const INTERVAL = 30_000;
+const AT = '2026-11-15T00:00:00Z';
 
 function writerAt(now: number): { register: Register; writer: AgentScene } {
   const register = new Register();
@@ -255,6 +256,31 @@ describe('a reader that stops (rule 22)', () => {
 });
 
 describe('a reader that is told to be something', () => {
+  test('rule 2: takes a region that was removed and added again for no older one', () => {
+    const register = new Register();
+    const [writer, other, away] = ['a', 'b', 'c'].map((region) => new AgentScene(region, register));
+    for (const agent of [writer!, other!, away!]) agent.begin(0);
+    other!.core.learn(register.state, 0);
+    const post = (id: string, kind: 'remove region' | 'add region') => {
+      const intent = { kind, target: 'c' } as const;
+      const posted = transition(register.state, { type: 'intent', id, who: 'ops', at: AT, intent });
+      if (posted.verdict === 'accepted') register.state = posted.state;
+    };
+    post('out', 'remove region');
+    // It is gone when it is in neither set; meanwhile b hears of nothing.
+    for (let now = 30_000; register.state.regions['c'] !== undefined && now < 200_000; now += 1000) {
+      writer!.core.learn(register.state, now);
+      const before = writer!.updates;
+      writer!.core.wake(now);
+      if (writer!.updates > before) writer!.answer(now);
+      writer!.assume(now);
+    }
+    expect(register.state.regions['c']).toBeUndefined();
+    post('in', 'add region');
+    other!.core.learn(register.state, 200_000);
+    expect(other!.core.state).toBe(register.state);
+  });
+
   test('follows the writer, fences itself on a new GCN, and leaves when it was removed', () => {
     const { register } = writerAt(0);
     const reader = new AgentScene('b', register, { now: 0 });

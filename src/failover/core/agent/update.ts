@@ -29,10 +29,14 @@ export function doneOf({ tries }: Update, beat: number | undefined): Try | undef
   return last && { ...last, isRenewal: possible.every(({ isRenewal }) => isRenewal) };
 }
 
-/** Answers may overtake each other: a state that is older than one that was seen is no news. */
+/**
+ * Answers may overtake each other: a state that is older than one that was seen is no news. Nothing that is compared here ever goes
+ * back: a region that was removed goes on from its beat if it is added again.
+ */
 export function isOlder(state: FailoverState, known: FailoverState): boolean {
   if (state.gcn !== known.gcn) return state.gcn < known.gcn;
   if (state.step !== known.step) return state.step < known.step;
+  if (state.configuration.version < known.configuration.version) return true;
   return Object.keys(known.regions).some(
     (name) => (state.regions[name]?.beat ?? Infinity) < known.regions[name]!.beat,
   );

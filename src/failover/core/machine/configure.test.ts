@@ -10,7 +10,9 @@ import {
 } from '../../../../test/failover/reports.ts';
 import type { IntentBody } from './intents.ts';
 import type { WriterReport } from './report.ts';
-import type { FailoverState } from './state.ts';
+import { parseState } from './schema.ts';
+import { type FailoverState, lastIncarnation } from './state.ts';
+import { storedForm } from './stored.ts';
 import { transition } from './transition.ts';
 
 const posting = (state: FailoverState, body: IntentBody) => after(state, () => intent(body));
@@ -92,6 +94,35 @@ describe('removing a region', () => {
     const back = after(gone, () => intent({ kind: 'add region', target: 'C' }));
     expect(back.regions['C']).toMatchObject({ building: true });
     expect(back.removed).toBeUndefined();
+  });
+
+  test('rule 2: but its beats and incarnations go on from where they were', () => {
+    const life = (state: FailoverState) => accepted(state, heartbeat(state, 'C', { incarnation: 7 }));
+    const before = life(leaving());
+    const { beat } = before.regions['C']!;
+    const gone = says(says(before, { remove: ['C'] }), { commitSet: ['A', 'B'] });
+    expect(gone.departed).toEqual([{ region: 'C', incarnation: 7, beat }]);
+    expect(lastIncarnation(gone, 'C')).toBe(7);
+    const back = after(gone, () => intent({ kind: 'add region', target: 'C' }));
+    expect(back.regions['C']).toMatchObject({ incarnation: 7, beat, seen: beat, version: 0, live: 0 });
+    expect(back.departed).toBeUndefined();
+    const earlier = transition(back, heartbeat(back, 'C', { incarnation: 6 }));
+    expect(earlier).toMatchObject({ verdict: 'refused', refusal: { code: 'INCARNATION_OLD' } });
+    expect(accepted(back, heartbeat(back, 'C', { incarnation: 8 })).regions['C']!.beat).toBe(beat + 1);
+    expect(parseState(storedForm(gone))).toEqual({ value: gone });
+  });
+
+  test('and its numbers are known however many others were removed after it', () => {
+    let state = says(says(leaving(), { remove: ['C'] }), { commitSet: ['A', 'B'] });
+    for (let number = 0; number < 12; number += 1) {
+      const name = `region-${number}`;
+      state = posting(state, { kind: 'add region', target: name });
+      state = says(posting(state, { kind: 'remove region', target: name }), { commitSet: ['A', 'B'] });
+    }
+    expect(state.regions['region-11']).toBeUndefined();
+    expect(lastIncarnation(state, 'C')).toBe(1);
+    const late = transition(state, heartbeat(state, 'C'));
+    expect(late).toMatchObject({ verdict: 'refused', refusal: { code: 'REGION_REMOVED' } });
   });
 });
 

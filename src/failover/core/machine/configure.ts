@@ -15,7 +15,7 @@ import type { OpenIntent } from './intent-list.ts';
 import type { IntentBody } from './intents.ts';
 import { type Refusal, refusal } from './refusal.ts';
 import type { RegionReport } from './report.ts';
-import { type FailoverState, namesOf, type RegionName, regionOf, withRegion } from './state.ts';
+import { departedOf, type FailoverState, namesOf, type RegionName, regionOf, withRegion } from './state.ts';
 
 /** What becomes of a wish: another state, or the reason why not. */
 export type Effect = FailoverState | Refusal;
@@ -75,16 +75,21 @@ export function addRegion(state: FailoverState, name: RegionName, priority: numb
     const { leaving: _, ...back } = known;
     return { ...rest, ...stillRemoved, regions: { ...next.regions, [name]: back } };
   }
-  const region = {
-    building: true,
-    incarnation: 0,
-    version: 0,
-    beat: 0,
-    seen: 0,
-    missed: 0,
-    live: 0,
-  } as const;
-  return { ...rest, ...stillRemoved, regions: { ...next.regions, [name]: region } };
+  const { incarnation = 0, beat = 0 } = departedOf(state, name) ?? {};
+  const region = { building: true, incarnation, version: 0, beat, seen: beat, missed: 0, live: 0 } as const;
+  return {
+    ...withoutDeparted(rest, name),
+    ...stillRemoved,
+    regions: { ...next.regions, [name]: region },
+  };
+}
+
+function withoutDeparted(
+  { departed, ...state }: Omit<FailoverState, 'removed'>,
+  name: RegionName,
+): Omit<FailoverState, 'removed'> {
+  const others = departed?.filter(({ region }) => region !== name) ?? [];
+  return others.length === 0 ? state : { ...state, departed: others };
 }
 
 export function removeRegion(state: FailoverState, name: RegionName): Effect {
@@ -217,5 +222,15 @@ function dropLeaving(state: FailoverState, commitSet: readonly RegionName[]): Fa
     Object.entries(state.statistics).filter(([name]) => !gone.includes(name)),
   );
   const next = state.pin !== undefined && gone.includes(state.pin) ? without(state, 'pin') : state;
-  return { ...next, regions, statistics, removed: [...(state.removed ?? []), ...gone].slice(-8) };
+  const leaving = gone.map((region) => {
+    const { incarnation, beat } = state.regions[region]!;
+    return { region, incarnation, beat };
+  });
+  return {
+    ...next,
+    regions,
+    statistics,
+    removed: [...(state.removed ?? []), ...gone].slice(-8),
+    departed: [...(state.departed ?? []), ...leaving],
+  };
 }

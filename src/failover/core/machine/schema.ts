@@ -93,6 +93,7 @@ export const state = z.looseObject({
   leaseSet: names,
   regions: z.record(name, region),
   removed: z.optional(names),
+  departed: z.optional(z.array(z.looseObject({ region: name, incarnation: count, beat: count }))),
   raise: z.looseObject({
     cause: z.literal(CAUSES),
     gcn: count,

@@ -29,6 +29,8 @@ function worst(): FailoverState {
         { ...region, incarnation: 1_772_000_000, beat: 12_345_678, seen: 12_345_670, live: 1000, deaths: 2 },
       ]),
     ),
+    removed: ['westeurope'],
+    departed: [{ region: 'westeurope', incarnation: 1_772_000_000, beat: 12_345_678 }],
     statistics: Object.fromEntries(
       NAMES.map((name) => [name, { count: 512.5, average: 118, mean: 121, squares: 8_123_456 }]),
     ),

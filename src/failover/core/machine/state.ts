@@ -76,6 +76,16 @@ export interface RegionState {
   readonly leaving?: true;
 }
 
+/**
+ * What a removed region goes on from if it is added again. Beats and incarnations never begin anew: whoever still holds a state
+ * from before the removal would take every newer one for older, and an earlier process could pass for a later one.
+ */
+export interface DepartedRegion {
+  readonly region: RegionName;
+  readonly incarnation: number;
+  readonly beat: number;
+}
+
 /** Why the GCN in force was raised. `silence` is the only one that proves the old writer's lease to be over (rule 12). */
 export const CAUSES = ['creation', 'silence', 'unable', 'stop', 'signal', 'forced', 'switch'] as const;
 export type Cause = (typeof CAUSES)[number];
@@ -126,6 +136,8 @@ export interface FailoverState {
   readonly regions: Readonly<Record<RegionName, RegionState>>;
   /** Regions that were removed; a report of theirs is refused. */
   readonly removed?: readonly RegionName[];
+  /** How far those had got that were removed. */
+  readonly departed?: readonly DepartedRegion[];
   readonly raise: Raise;
   /** An operator's choice: automatic failback does not undo it. */
   readonly pin?: RegionName;
@@ -154,6 +166,15 @@ export function compareProgress(a: Progress, b: Progress): number {
 
 export function regionOf(state: FailoverState, name: RegionName): RegionState | undefined {
   return Object.hasOwn(state.regions, name) ? state.regions[name] : undefined;
+}
+
+/** The highest incarnation of that region that was ever reported, also before it was removed. A new disk begins above it. */
+export function lastIncarnation(state: FailoverState, name: RegionName): number {
+  return (regionOf(state, name) ?? departedOf(state, name))?.incarnation ?? 0;
+}
+
+export function departedOf({ departed }: FailoverState, name: RegionName): DepartedRegion | undefined {
+  return departed?.find(({ region }) => region === name);
 }
 
 export function withRegion(

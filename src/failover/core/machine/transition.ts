@@ -8,7 +8,7 @@ import { postIntent, settleIntents } from './intents.ts';
 import { type Refusal, refusal, tooNew } from './refusal.ts';
 import type { RegionReport, Report } from './report.ts';
 import { type MachineRule, RULES } from './rules.ts';
-import { commonVersion, type FailoverState, MACHINE_VERSION, regionOf } from './state.ts';
+import { commonVersion, departedOf, type FailoverState, MACHINE_VERSION, regionOf } from './state.ts';
 
 export type Verdict =
   | { readonly verdict: 'accepted'; readonly state: FailoverState }
@@ -66,7 +66,7 @@ function admitRegion(state: FailoverState, report: RegionReport): Refusal | 'sta
   const { region, gcn, incarnation, progress } = report;
   const known = regionOf(state, region);
   if (known === undefined) {
-    return state.removed?.includes(region) === true
+    return state.removed?.includes(region) === true || departedOf(state, region) !== undefined
       ? refusal('REGION_REMOVED', 'region', `${region} was removed from ${state.partitionSet}.`)
       : refusal('REGION_UNKNOWN', 'region', `${state.partitionSet} has no region ${region}.`);
   }

@@ -28,6 +28,7 @@ function crowded(): FailoverState {
   return {
     ...moving,
     removed: ['D'],
+    departed: [{ region: 'D', incarnation: 3, beat: 40 }],
     pin: 'B',
     paused: true,
     final: { epoch: 1, primary: 3, lsn: 10 },

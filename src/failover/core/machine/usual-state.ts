@@ -17,6 +17,7 @@ import {
   type Cause,
   CAUSES,
   type Damping,
+  type DepartedRegion,
   type FailoverState,
   GRACEFUL_REASONS,
   type GracefulReason,
@@ -61,7 +62,7 @@ function readState(packed: Packed, names: Names, before: FailoverState | undefin
   const { a: schema, b: minReader, c: partitionSet, d: gcn, e: writer, f: phase, g: step } = packed;
   const { l: configuration, m: leaseMs, n: leaseSet, o: regions, q: raise, t: damping } = packed;
   const { u: open, v: recent, w: statistics, x: history } = packed;
-  const { h: target, i: why, j: quiesce, k: final, p: removed, r: pin, s: paused } = packed;
+  const { h: target, i: why, j: quiesce, k: final, p: removed, departed, r: pin, s: paused } = packed;
   if (schema !== SCHEMA || positive(minReader) > MACHINE_VERSION) throw UNUSUAL;
   const read: Mutable<FailoverState> = {
     schema,
@@ -87,9 +88,10 @@ function readState(packed: Packed, names: Names, before: FailoverState | undefin
   if (quiesce !== undefined) read.quiesce = flag(quiesce);
   if (final !== undefined) read.final = readProgress(fieldsOf(final));
   if (removed !== undefined) read.removed = nameList(removed, names);
+  if (departed !== undefined) read.departed = unless(list(departed, names, readDeparted), before?.departed);
   if (pin !== undefined) read.pin = name(pin, names);
   if (paused !== undefined) read.paused = flag(paused);
-  expectFields(packed, 17 + present([target, why, quiesce, final, removed, pin, paused]));
+  expectFields(packed, 17 + present([target, why, quiesce, final, removed, departed, pin, paused]));
   return read;
 }
 
@@ -176,6 +178,12 @@ function readProgress(packed: Packed): Progress {
   expectFields(packed, primary === undefined ? 2 : 3);
   if (primary === undefined) return { epoch: count(epoch), lsn: count(lsn) };
   return { epoch: count(epoch), primary: count(primary), lsn: count(lsn) };
+}
+
+function readDeparted(packed: Packed, names: Names): DepartedRegion {
+  const { bv: region, as: incarnation, at: beat } = packed;
+  expectFields(packed, 3);
+  return { region: name(region, names), incarnation: count(incarnation), beat: count(beat) };
 }
 
 function readRaise(packed: Packed, names: Names): Raise {
