@@ -1,9 +1,19 @@
 /** The clocks, timers and chance of a real process. */
 import { randomInt, randomUUID } from 'node:crypto';
-import type { Host } from '../protocol/index.ts';
+import { uptime } from 'node:os';
+import { ContinuousClock, type Host } from '../protocol/index.ts';
+
+/** Elsewhere `performance.now` counts the time in which the machine is suspended. */
+const STANDS_STILL = process.platform === 'linux';
+
+const CLOCK = new ContinuousClock({
+  monotonic: () => performance.now(),
+  wallClock: () => Date.now(),
+  uptime: STANDS_STILL ? () => uptime() * 1000 : () => performance.now(),
+});
 
 export const NODE_HOST: Host = {
-  now: () => performance.now(),
+  now: () => CLOCK.now(),
   wallClock: () => Date.now(),
   after: (ms, run) => setTimeout(run, ms),
   cancel: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),

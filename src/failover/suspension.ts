@@ -1,7 +1,8 @@
 /**
- * Notices that the process stood still (DESIGN section 5): suspended, with clocks that disagree about how long, or an event
- * loop that did nothing for too long. Leases measured across such a gap are not to be trusted; how long is too long depends on
- * the lease, so whoever is told is told how long it was: without end where the clocks cannot say.
+ * Notices that the process stood still (DESIGN section 5): suspended with its machine, or an event loop that did nothing for too
+ * long. No lease is used for too long because of it: the host's clock goes on meanwhile, and is asked at each use. What was measured
+ * across such a gap is void all the same; how long is too long depends on the lease, so whoever is told is told how long it was:
+ * without end where the clocks cannot say, as when a virtual machine was paused with all of its own and then had its wall clock set.
  */
 import type { Host, Timer } from '../protocol/index.ts';
 

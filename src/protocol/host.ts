@@ -3,7 +3,10 @@
  * draws takes them from here, so that the same code runs in a real process and in the simulator's virtual time.
  */
 export interface Host {
-  /** Monotonic milliseconds: for durations, and the only clock that safety may rest on. */
+  /**
+   * Monotonic milliseconds: for durations, and the only clock that safety may rest on. It goes on while the machine is suspended
+   * (`continuous-clock.ts`): a lease that ended meanwhile is over at the first question after it.
+   */
   now(): number;
   /** Milliseconds since 1970: for people and for ballots. May jump. */
   wallClock(): number;

@@ -1,6 +1,7 @@
 /** Types, codecs and versions that several rooms share. No I/O. */
 export * from './assert.ts';
 export * from './ballot.ts';
+export * from './continuous-clock.ts';
 export * from './roles.ts';
 export * from './histogram.ts';
 export * from './host.ts';

@@ -52,6 +52,20 @@ describe('a simulated process', () => {
     expect(heard).toEqual(['10 at 50', '20 at 50', '60 at 60']);
   });
 
+  test('on a machine that was suspended has a monotonic clock that stood still, and tells the time that has passed', async () => {
+    const world = new World(1);
+    const process = processOf(world);
+    const asleep: number[] = [];
+    world.at(5, -1, () => process.suspend());
+    world.at(2000, -1, () => asleep.push(process.monotonic()));
+    world.at(5005, -1, () => process.resume());
+    world.at(5006, -1, () => asleep.push(process.monotonic(), process.now()));
+    await world.run(6000);
+    expect(asleep[0]).toBe(5);
+    expect(asleep[1]).toBe(6);
+    expect(asleep[2]).toBeCloseTo(5006, 6);
+  });
+
   test('that crashes under a pause forgets what was kept for it', async () => {
     const world = new World(1);
     const heard: string[] = [];

@@ -3,7 +3,7 @@
  * of its own, and a life that ends and begins again. A crash forgets every timer and every answer under way, as the end of
  * a real process does; a pause keeps them, and delivers them late.
  */
-import type { Host, Timer } from '../protocol/index.ts';
+import { ContinuousClock, type Host, type Timer } from '../protocol/index.ts';
 import { type ClockErrors, DriftingClock, Random } from './core/index.ts';
 import type { World } from './world.ts';
 
@@ -13,6 +13,9 @@ export interface ProcessOptions {
   /** What it does when it starts, and again after every crash. */
   readonly main: (process: SimProcess) => void;
 }
+
+/** How coarse the uptime is. */
+const UPTIME_MS = 10;
 
 interface SimTimer {
   cancelled: boolean;
@@ -30,6 +33,11 @@ export class SimProcess implements Host {
   #isUp = false;
   #isPaused = false;
   #held: (() => unknown)[] = [];
+  /** How long its machine has been suspended on its monotonic clock, and since when it is. */
+  #stoodStillMs = 0;
+  #suspendedAt: number | undefined;
+  /** Once it has been; before that the monotonic clock is as good. */
+  #continuous: ContinuousClock | undefined;
 
   constructor(world: World, index: number, { name, clock, main }: ProcessOptions) {
     this.name = name;
@@ -60,6 +68,7 @@ export class SimProcess implements Host {
     if (!this.#isUp) return;
     this.#isUp = false;
     this.#isPaused = false;
+    this.#wakeUp();
     this.#held = [];
     this.#life += 1;
     this.#world.note('crash', this.index);
@@ -72,9 +81,22 @@ export class SimProcess implements Host {
     this.#world.note('pause', this.index);
   }
 
+  /** Its machine is suspended: a pause in which its monotonic clock stands still with it. */
+  suspend(): void {
+    if (!this.#isUp || this.#isPaused) return;
+    this.pause();
+    this.#continuous ??= new ContinuousClock({
+      monotonic: () => this.monotonic(),
+      wallClock: () => this.wallClock(),
+      uptime: () => Math.floor(this.clock.monotonic(this.#world.now) / UPTIME_MS) * UPTIME_MS,
+    });
+    this.#suspendedAt = this.clock.monotonic(this.#world.now);
+  }
+
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
+    this.#wakeUp();
     this.#world.note('resume', this.index);
     const held = this.#held;
     this.#held = [];
@@ -95,8 +117,19 @@ export class SimProcess implements Host {
     };
   }
 
+  #wakeUp(): void {
+    if (this.#suspendedAt === undefined) return;
+    this.#stoodStillMs += this.clock.monotonic(this.#world.now) - this.#suspendedAt;
+    this.#suspendedAt = undefined;
+  }
+
   now(): number {
-    return this.clock.monotonic(this.#world.now);
+    return this.#continuous?.now() ?? this.monotonic();
+  }
+
+  /** What a machine has for it, which stops when the machine does. */
+  monotonic(): number {
+    return (this.#suspendedAt ?? this.clock.monotonic(this.#world.now)) - this.#stoodStillMs;
   }
 
   wallClock(): number {

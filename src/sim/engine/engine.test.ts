@@ -63,6 +63,7 @@ const POWER_CUTS = [0, 1, 2, 3, 4].map((at) =>
   fault('crash in sync', 5500 + 2600 * at, 500, ['region-0', 'region-1'], 300),
 );
 const WRITER_AWAY = [fault('cut', 6000, 6000, ['region-0'])];
+const ASLEEP = [0, 1, 2].map((at) => fault('pause', 5501 + 5000 * at, 4500, [`region-${at % 2}`]));
 /** Clients still reach it. */
 const ALONE = [fault('cut', 6000, 4500, ['region-0'], 1), fault('cut', 12_000, 4500, ['region-0'], 1)];
 
@@ -89,6 +90,8 @@ const HUNTS: Readonly<Record<FuzzDefect, Hunt>> = {
     schedule: [fault('cut', 6000, 6000, ['region-1'], 1)],
     checks: /strong/,
   },
+  // A region that goes to sleep as the writer, or with a grant, and meets its clients as it wakes.
+  'stops the clock with the machine': { level: 'Strong', schedule: ASLEEP, checks: /two writers|strong/ },
   'forgets operations': { level: 'Strong', schedule: ALONE, checks: /log\.once|log\.answer/ },
   'hides undone writes': { level: 'Session', schedule: ALONE, checks: /loss|eventual|session|prefix/ },
 };
@@ -104,7 +107,7 @@ describe('a defect on purpose is caught', () => {
   });
 
   test('and without it the same faults do no harm', { timeout: LONG_MS }, async () => {
-    for (const schedule of [POWER_CUTS, ALONE, LOSSES])
+    for (const schedule of [POWER_CUTS, ASLEEP, ALONE, LOSSES])
       expect(
         (await fuzzSimulationWith({ level: 'Strong', plans: 'all' }).run(3, schedule)).failure,
       ).toBeUndefined();

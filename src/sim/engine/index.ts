@@ -17,6 +17,7 @@ export { FUZZ_DEFECTS, type FuzzDefect } from './wiring.ts';
 
 const MUST_OCCUR: readonly string[] = [
   'unsynced writes lost',
+  'machine suspended',
   'entry damaged',
   'engine: repaired',
   'engine: undone',

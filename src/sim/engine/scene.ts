@@ -35,7 +35,7 @@ import { Region, type RegionScene } from './region.ts';
 import { ask, converse, type Reply } from './request.ts';
 import { Watch } from './watch.ts';
 import { Weather } from './weather.ts';
-import type { FuzzDefect } from './wiring.ts';
+import { type FuzzDefect, wiredHost } from './wiring.ts';
 
 /** By then every partition-set has its first write region. */
 export const CALM_MS = 5000;
@@ -305,7 +305,7 @@ export class Scene {
       recorders: this.#recorders,
       defect: this.#defect,
       hints,
-      hostOf: (process) => guardedHost(process, this.world),
+      hostOf: (process) => wiredHost(guardedHost(process, this.world), process, this.#defect),
       partitionOptions: (region, partitionSet) => this.#partitionOptions(region, partitionSet),
       configurationOf: (partitionSet) => this.#configurationOf(partitionSet),
       clusterOptions: (process) => this.#clusterOptions(process),

@@ -130,7 +130,7 @@ export class Weather {
       case 'cut pair':
         return;
       case 'pause':
-        return this.#each(fault, (process) => process.pause());
+        return this.#each(fault, (process) => this.#pause(fault, process));
       case 'crash':
       case 'crash acceptor':
         return this.#each(fault, (process) => this.#crash(process));
@@ -205,6 +205,13 @@ export class Weather {
       default:
         return undefined;
     }
+  }
+
+  /** Every other pause is one of the whole machine, whose monotonic clock stands still with it. */
+  #pause({ fromMs }: ScheduledFault, process: SimProcess): void {
+    if (fromMs % 2 === 0) return process.pause();
+    this.#ground.count('machine suspended');
+    process.suspend();
   }
 
   #crash(process: SimProcess): void {

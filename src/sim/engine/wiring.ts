@@ -4,6 +4,8 @@
  */
 import type { AgentView, Driver } from '../../failover/index.ts';
 import type { EnginePartition, NodeMessage, PartitionMessage, PartitionStore } from '../../engine/index.ts';
+import type { Host } from '../../protocol/index.ts';
+import type { SimProcess } from '../process.ts';
 import { PLAN_DEFECTS } from './plan-defects.ts';
 
 export const FUZZ_DEFECTS = [
@@ -13,6 +15,7 @@ export const FUZZ_DEFECTS = [
   'skips undo',
   'writes without a lease',
   'grants for ever',
+  'stops the clock with the machine',
   'forgets operations',
   'hides undone writes',
 ] as const;
@@ -67,6 +70,12 @@ export function observedStore(
       return done(undefined);
     },
   };
+}
+
+/** What runs in a process of a region sees it as its host. */
+export function wiredHost(host: Host, process: SimProcess, defect: FuzzDefect | undefined): Host {
+  if (defect !== 'stops the clock with the machine') return host;
+  return Object.create(host, { now: { value: () => process.monotonic() } }) as Host;
 }
 
 export interface ViewHooks {
