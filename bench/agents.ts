@@ -20,8 +20,6 @@ interface Row {
   readonly leasesLost: number;
 }
 
-const INTERVAL_MS = 30_000;
-
 const FLAGS = {
   partitionSets: counts('partition-sets in the process', [1000, 10_000, 30_000, 100_000]),
   acceptors: counts('acceptor services', [3, 7]),
@@ -63,7 +61,7 @@ async function measure(
   partitionSets: number,
   { settle, seconds }: Values<typeof FLAGS>,
 ): Promise<Row> {
-  const cluster = await openAgentCluster({ acceptors, proposer: 'bench' }, { intervalMs: INTERVAL_MS });
+  const cluster = await openAgentCluster({ acceptors, proposer: 'bench' });
   const host = new AgentHost({ region: 'west', cluster });
   const drivers = Array.from({ length: partitionSets }, () => idleDriver());
   const before = heapBytes();

@@ -27,7 +27,6 @@ const node = await RegionNode.start({
   ),
   acceptors,
   disk: diskOf(store),
-  intervalMs: INTERVAL_MS,
 });
 await node.add({
   partitionSet: PARTITION_SET,

@@ -1,6 +1,6 @@
 /** One call of `change` while it is under way: what its register works on, and what ends it early. */
 import type { Host } from '../protocol/index.ts';
-import type { ProposalResult, RegisterChange } from './core/index.ts';
+import type { Backoff, ProposalResult, RegisterChange } from './core/index.ts';
 import type { Deadlines, Expiring } from './deadlines.ts';
 import { type JsonOutcome, outcomeOf } from './editing.ts';
 import { CasPaxosError } from './errors.ts';
@@ -11,6 +11,7 @@ export interface ChangeCallOptions {
   readonly register: Register;
   readonly force: boolean;
   readonly uncertain: boolean;
+  readonly backoff: Backoff | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
   readonly deadlines: Deadlines;
@@ -23,6 +24,7 @@ export class ChangeCall implements Job, Expiring {
   readonly change: RegisterChange;
   readonly force: boolean;
   readonly uncertain: boolean;
+  readonly backoff: Backoff | undefined;
   readonly startedAt: number;
   readonly deadlineAt: number;
   readonly #options: ChangeCallOptions;
@@ -33,6 +35,7 @@ export class ChangeCall implements Job, Expiring {
     this.change = options.change;
     this.force = options.force;
     this.uncertain = options.uncertain;
+    this.backoff = options.backoff;
     this.startedAt = options.host.now();
     this.deadlineAt = this.startedAt + options.timeoutMs;
     this.#options = options;

@@ -23,6 +23,7 @@ import {
   hybrid,
   type JsonEditor,
   parseConfiguration,
+  type ProposerPolicy,
   RegisterChange,
   type RegisterReply,
 } from './core/index.ts';
@@ -81,6 +82,8 @@ export interface ClusterOptions {
   readonly openAcceptor?: (url: string) => Acceptor | undefined;
   readonly ballots?: CounterSource;
   readonly backoff?: Backoff;
+  /** When a ballot counts as lost; see `core/proposer.ts`. */
+  readonly giveUp?: ProposerPolicy['giveUp'];
   /** Clocks, timers and chance: those of the process unless a simulator has its own. */
   readonly host?: Host;
 }
@@ -147,7 +150,10 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     this.#environment = {
       host,
       ballots: new BallotSources(identity, options.ballots ?? hybrid(clock), clock),
-      policy: { ...DEFAULT_PROPOSER_POLICY, prepareAhead: options.oneRoundTrip ?? true },
+      policy: {
+        prepareAhead: options.oneRoundTrip ?? true,
+        giveUp: options.giveUp ?? DEFAULT_PROPOSER_POLICY.giveUp,
+      },
       backoff: options.backoff ?? takeTurns,
       counters: this.counters,
       latencies: this.latencies,
@@ -292,7 +298,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   }
 
   #run(key: string, editor: JsonEditor, options: ChangeOptions, force = false): Promise<JsonOutcome> {
-    const { signal, retryOf } = options;
+    const { signal, retryOf, backoff } = options;
     const early = this.#closed ? closedError() : signal?.aborted ? abortedError() : undefined;
     if (early !== undefined) return Promise.resolve(notBegun(early, retryOf));
     this.#operations += 1;
@@ -306,6 +312,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
           register,
           force,
           uncertain: retryOf !== undefined,
+          backoff,
           timeoutMs: options.timeoutMs ?? this.#timeoutMs,
           signal,
           deadlines: this.#deadlines,

@@ -1,5 +1,5 @@
 /** What the public calls of a cluster take and return. */
-import type { OperationId } from './core/index.ts';
+import type { Backoff, OperationId } from './core/index.ts';
 import type { Codec } from './editing.ts';
 import type { CasPaxosError } from './errors.ts';
 
@@ -7,6 +7,8 @@ export interface CallOptions {
   /** How long the caller is prepared to wait; the cluster's default otherwise. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** How long this call waits after a lost attempt; as the cluster does otherwise. */
+  readonly backoff?: Backoff | undefined;
 }
 
 export interface Coded<T> {

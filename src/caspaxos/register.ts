@@ -68,6 +68,8 @@ export interface Job {
   readonly change: RegisterChange;
   readonly force: boolean;
   readonly uncertain: boolean;
+  /** Of this job alone. */
+  readonly backoff?: Backoff | undefined;
   readonly startedAt: number;
   /** `because`: what ended it, if it was not its caller. */
   readonly finish: (result: ProposalResult<string>, because?: CasPaxosError) => void;
@@ -303,7 +305,8 @@ export class Register {
   }
 
   #delayMs(lost: number, because: LostBecause | undefined): number {
-    const { host, backoff, pace } = this.#environment;
+    const { host, pace } = this.#environment;
+    const backoff = this.#job?.backoff ?? this.#environment.backoff;
     const now = host.now();
     for (const [rival, until] of this.#rivals) if (until < now) this.#rivals.delete(rival);
     const rivals = this.#rivals.size;

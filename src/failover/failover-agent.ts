@@ -13,29 +13,20 @@
  *
  * A process with thousands of partitions uses an `AgentHost` on a cluster of its own.
  */
-import {
-  type Backoff,
-  type Cluster,
-  type ClusterOptions,
-  NODE_HOST,
-  openCluster,
-} from '../caspaxos/index.ts';
+import { type Cluster, type ClusterOptions, NODE_HOST, openCluster } from '../caspaxos/index.ts';
 import { AgentHost, type AgentHostOptions } from './agent-host.ts';
 import {
   type Configuration,
   type FailoverState,
-  followFastest,
   type Hint,
   type IntentBody,
   namedPolicy,
-  NO_STATISTICS,
-  observe,
-  PROFILES,
   type RegionName,
   type SchedulingPolicy,
 } from './core/index.ts';
 import type { Driver } from './driver.ts';
 import type { HostedAgent } from './hosted-agent.ts';
+import { countersOf } from './policy-counters.ts';
 
 export interface FailoverAgentOptions extends Pick<
   AgentHostOptions,
@@ -51,20 +42,17 @@ export interface FailoverAgentOptions extends Pick<
   readonly cluster?: Omit<ClusterOptions, 'acceptors'>;
 }
 
-/** A cluster whose proposers take turns as the policy says: for agents, which all update at the same pace. */
+/**
+ * A cluster whose proposers have the ballots of the policy, and give up as it says: for agents, which all update at the same
+ * pace. How long each waits after a refusal, its agent says with every update.
+ */
 export function openAgentCluster(
   options: ClusterOptions,
-  { policy = namedPolicy('baton'), intervalMs }: { policy?: SchedulingPolicy; intervalMs: number },
+  policy: SchedulingPolicy = namedPolicy('baton'),
 ): Promise<Cluster> {
   const host = options.host ?? NODE_HOST;
-  const backoff: Backoff = {
-    delayMs({ lost, because, roundMs, random }) {
-      if (because === undefined) return 0;
-      return policy.nakDelayMs(lost, observe(NO_STATISTICS, roundMs), random, intervalMs);
-    },
-  };
-  const ballots = followFastest(() => host.wallClock());
-  return openCluster({ ...options, ballots, backoff, oneRoundTrip: false });
+  const ballots = countersOf(policy, () => host.wallClock());
+  return openCluster({ ...options, ballots, giveUp: policy.giveUp, oneRoundTrip: false });
 }
 
 export class FailoverAgent {
@@ -80,11 +68,7 @@ export class FailoverAgent {
 
   static async start(options: FailoverAgentOptions): Promise<FailoverAgent> {
     const { acceptors, region, partitionSet, driver, configuration, policy } = options;
-    const intervalMs = (configuration?.timings ?? PROFILES.paper).intervalMs;
-    const cluster = await openAgentCluster(
-      { proposer: region, ...options.cluster, acceptors },
-      { intervalMs, ...(policy && { policy }) },
-    );
+    const cluster = await openAgentCluster({ proposer: region, ...options.cluster, acceptors }, policy);
     const host = new AgentHost({ ...options, region, cluster });
     const agent = await host.add({ partitionSet, driver, ...(configuration && { configuration }) });
     return new FailoverAgent(cluster, host, agent);

@@ -1,5 +1,12 @@
 /** One partition's agent in a real process: its updates run on the cluster's register, its roles on the driver. */
-import { type Cluster, type ReadResult, type Rejection, reject } from '../caspaxos/index.ts';
+import {
+  type Backoff,
+  type ChangeOutcome,
+  type Cluster,
+  type ReadResult,
+  type Rejection,
+  reject,
+} from '../caspaxos/index.ts';
 import type { Host, Timer } from '../protocol/index.ts';
 import {
   type AgentEvent,
@@ -77,6 +84,10 @@ export class HostedAgent implements Sleeper {
   readonly partitionSet: string;
   readonly #options: HostedAgentOptions;
   readonly #core: AgentStateMachine;
+  /** An update waits by what its agent knows of the register. */
+  readonly #backoff: Backoff = {
+    delayMs: ({ lost, because }) => (because === undefined ? 0 : this.#core.retries.delayMs(lost)),
+  };
   #assuming: Promise<void> = Promise.resolve();
   #isStopping = false;
   #isUpdating = false;
@@ -158,7 +169,8 @@ export class HostedAgent implements Sleeper {
       return edited(current, verdict);
     };
     const codec = new StateCodec();
-    const outcome = await cluster.change(registerOf(this.partitionSet), edit, { codec });
+    const options = { codec, backoff: this.#backoff };
+    const outcome = await cluster.change(registerOf(this.partitionSet), edit, options);
     if (verdict?.verdict === 'refused')
       throw new FailoverError(verdict.refusal.code, verdict.refusal.message, verdict.refusal.field);
     if (outcome.outcome !== 'committed')
@@ -166,7 +178,7 @@ export class HostedAgent implements Sleeper {
         'UPDATE_FAILED',
         `The intent's outcome is ${outcome.outcome}: ${outcome.error.message}`,
       );
-    const value = outcome.value ?? (await cluster.read(registerOf(this.partitionSet), { codec })).value;
+    const value = outcome.value ?? (await cluster.read(registerOf(this.partitionSet), options)).value;
     const state = existing(value, this.partitionSet);
     this.#act(() => this.#core.learn(state, host.now()));
     return state;
@@ -273,7 +285,7 @@ export class HostedAgent implements Sleeper {
     const key = registerOf(this.partitionSet);
     // It throws only if what it committed cannot be read: then nobody knows what is there.
     const outcome = await cluster
-      .change(key, edit, { codec: new StateCodec(this.state) })
+      .change(key, edit, { codec: new StateCodec(this.state), backoff: this.#backoff })
       .catch(() => undefined);
     const now = host.now();
     this.#isUpdating = false;
@@ -286,9 +298,8 @@ export class HostedAgent implements Sleeper {
       if (verdict?.verdict === 'refused') this.#core.refused(verdict.refusal, now);
       else if (state === undefined || verdict === undefined) this.#core.fail(now);
       else {
-        const attempts = outcome?.outcome === 'committed' ? outcome.attempts : undefined;
         const { isSlow } = this.#options.pace;
-        const took = tookOf(startedAt - waitedMs, editedAt, now, attempts, isSlow);
+        const took = tookOf(startedAt - waitedMs, editedAt, now, outcome, isSlow);
         this.#core.finish(state, verdict.verdict, now, took);
       }
     });
@@ -308,7 +319,8 @@ export class HostedAgent implements Sleeper {
   }
 
   #readState(): Promise<ReadResult<FailoverState>> {
-    return this.#options.cluster.read(registerOf(this.partitionSet), { codec: new StateCodec(this.state) });
+    const options = { codec: new StateCodec(this.state), backoff: this.#backoff };
+    return this.#options.cluster.read(registerOf(this.partitionSet), options);
   }
 
   async #read(): Promise<void> {
@@ -394,12 +406,15 @@ function tookOf(
   startedAt: number,
   editedAt: number,
   now: number,
-  attempts: number | undefined,
+  outcome: ChangeOutcome<FailoverState> | undefined,
   isSlow: boolean,
 ): Took {
   const phase2Ms = now - editedAt;
-  const isFirst = (attempts ?? 1) <= 1;
-  return { attemptMs: isFirst ? now - startedAt : Math.min(now - startedAt, 2 * phase2Ms), phase2Ms, isSlow };
+  const isDone = outcome?.outcome === 'committed';
+  const isFirst = !isDone || outcome.attempts <= 1;
+  const attemptMs = isFirst ? now - startedAt : Math.min(now - startedAt, 2 * phase2Ms);
+  // What changed nothing had no phase 2.
+  return { attemptMs, ...(isDone && outcome.changed && { phase2Ms }), isSlow };
 }
 
 function isGoingHome({ phase, writer, why }: FailoverState, region: RegionName): boolean {

@@ -7,6 +7,7 @@ export { FailoverAgent, type FailoverAgentOptions, openAgentCluster } from './fa
 export { HostedAgent, registerOf } from './hosted-agent.ts';
 export { type Entry, MemoryDriver, MemoryPartitionSet } from './memory-driver.ts';
 export { AgentLog, type Logger } from './agent-log.ts';
+export { countersOf } from './policy-counters.ts';
 export { AgentMetrics, type MeteredHost } from './agent-metrics.ts';
 export { StateCodec } from './state-codec.ts';
 export { SuspensionWatch } from './suspension.ts';

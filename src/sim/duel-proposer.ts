@@ -5,25 +5,18 @@
  */
 import {
   BallotSource,
-  hybrid,
   majority,
   type QueryReply,
   QuorumReader,
   RegisterProposer,
-  sequential,
-  type CounterSource,
 } from '../caspaxos/index.ts';
 import {
   certainlyOver,
-  followFastest,
+  countersOf,
   lookAgainMs,
   mayDeclareSilence,
-  NO_STATISTICS,
-  observe,
-  type SchedulingPolicy,
-  statisticsFor,
   type StatisticsTable,
-  withStatistics,
+  Turns,
 } from '../failover/index.ts';
 import type { Phase1aMessage, Phase1bResult, Phase2aMessage, Phase2bResult } from '../protocol/index.ts';
 import type { Random } from './core/index.ts';
@@ -70,8 +63,8 @@ export class DuelProposer {
   readonly #random: Random;
   readonly #host: DuelHost;
   readonly #proposer: RegisterProposer<DuelValue>;
+  readonly #turns: Turns;
   readonly #waitMs: number;
-  #statistics: StatisticsTable = {};
   #updateStartedAt = 0;
   #attemptStartedAt = 0;
   #phase2StartedAt = 0;
@@ -99,7 +92,8 @@ export class DuelProposer {
     this.#waitMs = certainlyOver(options.leaseMs);
     const { policy, acceptors, skewMs } = options;
     const skew = skewMs === 0 ? 0 : random.between(-skewMs, skewMs);
-    const counter = counterOf(policy, () => host.now() + 1 + skew);
+    const counter = countersOf(policy, () => host.now() + 1 + skew);
+    this.#turns = new Turns(policy, this.#name);
     this.#proposer = new RegisterProposer<DuelValue>(
       new BallotSource({ proposer: this.#name, incarnation: 1 }, counter),
       majority(acceptors),
@@ -176,16 +170,9 @@ export class DuelProposer {
   #edit(current: DuelValue = EMPTY): DuelValue {
     this.#foundBeat = current.beat;
     return {
-      statistics: this.#observed(current.statistics),
+      statistics: this.#turns.observed(current.statistics, this.#observedMs),
       beat: this.#index === WRITER ? current.beat + 1 : current.beat,
     };
-  }
-
-  #observed(table: StatisticsTable): StatisticsTable {
-    const { policy } = this.#options;
-    if (this.#observedMs === undefined || policy.statistics === 'none') return table;
-    const statistics = observe(statisticsFor(policy, table, this.#name), this.#observedMs);
-    return withStatistics(policy, table, this.#name, statistics);
   }
 
   #broadcast(message: DuelMessage): void {
@@ -194,16 +181,13 @@ export class DuelProposer {
       this.#counts.attempts += 1;
     } else {
       this.#phase2StartedAt = this.#host.now();
-      this.#statistics = message.value.statistics;
+      this.#turns.saw(message.value.statistics);
     }
     this.#host.broadcast(message);
   }
 
   #wait(attempt: number): void {
-    const { policy, intervalMs } = this.#options;
-    const statistics =
-      policy.statistics === 'none' ? NO_STATISTICS : statisticsFor(policy, this.#statistics, this.#name);
-    this.#host.retryIn(policy.nakDelayMs(attempt, statistics, this.#random.uniform(), intervalMs));
+    this.#host.retryIn(this.#turns.nakDelayMs(attempt, this.#random.uniform(), this.#options.intervalMs));
   }
 
   #committed(): void {
@@ -256,9 +240,4 @@ export class DuelProposer {
     const gap = now - this.lastSuccessAt;
     if (gap >= leaseMs) this.#counts.failures += 1 + Math.floor((gap - leaseMs) / intervalMs);
   }
-}
-
-function counterOf({ ballots, clock }: SchedulingPolicy, nowMs: () => number): CounterSource {
-  if (ballots === 'sequential') return sequential;
-  return clock === 'own' ? hybrid(nowMs) : followFastest(nowMs);
 }

@@ -67,7 +67,6 @@ export class RegionCluster {
       peers: new Map(others.map((other) => [other, peer(other)])),
       acceptors: this.#acceptors,
       disk: diskOf(store),
-      intervalMs: PROFILES.fast.intervalMs,
       map: () => this.#map,
     });
     this.#nodes.set(region, { node, store });

@@ -133,15 +133,12 @@ export class HostFleet {
 
   async start(region: string, driver: Driver = this.data.driver(region)): Promise<FleetProcess> {
     const timings = PROFILES.fast;
-    const opening = openAgentCluster(
-      {
-        proposer: region,
-        acceptors: this.#urls,
-        host: this.time,
-        openAcceptor: (url) => this.#acceptor(url, region),
-      },
-      { intervalMs: timings.intervalMs },
-    );
+    const opening = openAgentCluster({
+      proposer: region,
+      acceptors: this.#urls,
+      host: this.time,
+      openAcceptor: (url) => this.#acceptor(url, region),
+    });
     const started = new FleetProcess(region, await this.during(opening), this.time, (partitionSet, hint) => {
       for (const [other, { host }] of this.processes)
         if (other !== region) this.time.after(1, () => host.onHint(partitionSet, hint));

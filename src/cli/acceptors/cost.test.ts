@@ -64,15 +64,12 @@ async function regions(
   const acceptors = ['a', 'b', 'c'].map((name) => `memory:cost-${process.pid}-${places}-${name}`);
   const clusters: Cluster[] = [];
   for (let at = 0; at < count; at += 1) {
-    const cluster = await openAgentCluster(
-      {
-        acceptors,
-        proposer: `region-${at}`,
-        openAcceptor: (url) =>
-          new StoreAcceptor(counting(new MemoryStore(url.slice('memory:'.length)), counts)),
-      },
-      { intervalMs: 1000 },
-    );
+    const cluster = await openAgentCluster({
+      acceptors,
+      proposer: `region-${at}`,
+      openAcceptor: (url) =>
+        new StoreAcceptor(counting(new MemoryStore(url.slice('memory:'.length)), counts)),
+    });
     onTestFinished(() => cluster.close());
     clusters.push(cluster);
   }

@@ -5,5 +5,6 @@ export * from './scheduling/clock.ts';
 export * from './scheduling/observer.ts';
 export * from './scheduling/policy.ts';
 export * from './scheduling/statistics.ts';
+export * from './scheduling/turns.ts';
 export * from './scheduling/update-pace.ts';
 export * from './time.ts';

@@ -266,7 +266,6 @@ export class NodeDaemon {
       onWaiting: (error) => this.#onWaiting(error),
       ...(signal && { signal }),
       disk: diskOf(store),
-      intervalMs: timingsOf(config).intervalMs,
       tokens: () => ({ node: this.#tokens.node?.reveal(), client: this.#tokens.client?.reveal() }),
       tls: () => this.#tls,
       limits: { maxRequests, maxRequestBytes },

@@ -19,7 +19,6 @@ import {
   type ReloadDiff,
   startingAgainFor,
   resolveKeys,
-  timingsOf,
   type Tokens,
 } from '../config/index.ts';
 import { readAcceptorUrls, readTls, readTokens } from '../daemon/surroundings.ts';
@@ -226,7 +225,6 @@ export class GatewayDaemon {
       },
       {
         host: this.#host,
-        intervalMs: timingsOf(this.#config).intervalMs,
         onWaiting: (error: CasPaxosError) => this.#onWaiting('its acceptors', error),
         signal: this.#signal,
       },

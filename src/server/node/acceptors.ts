@@ -5,7 +5,6 @@ import type { Host } from '../../protocol/index.ts';
 
 export interface WaitingOptions {
   readonly host: Host;
-  readonly intervalMs: number;
   /** Told of every attempt that failed; the next follows. Without it the first failure is thrown. */
   readonly onWaiting: ((error: CasPaxosError) => void) | undefined;
   readonly signal: AbortSignal | undefined;
@@ -26,12 +25,12 @@ const AGAIN_AT_MOST_MS = 2000;
 
 export async function openPatiently(
   options: ClusterOptions,
-  { host, intervalMs, onWaiting, signal }: WaitingOptions,
+  { host, onWaiting, signal }: WaitingOptions,
 ): Promise<Cluster> {
   for (let pause = AGAIN_MS; ; pause = Math.min(2 * pause, AGAIN_AT_MOST_MS)) {
     signal?.throwIfAborted();
     try {
-      return await openAgentCluster(options, { intervalMs });
+      return await openAgentCluster(options);
     } catch (error) {
       const mayPass = error instanceof CasPaxosError && !FOR_GOOD.has(error.code);
       if (!mayPass || onWaiting === undefined) throw error;

@@ -52,7 +52,6 @@ class Cluster {
       ),
       acceptors: this.#acceptors,
       disk: diskOf(store),
-      intervalMs: PROFILES.fast.intervalMs,
     });
     this.#nodes.set(region, { node, store });
     await node.add({

@@ -26,7 +26,6 @@ class Scene {
       peers: new Map(),
       acceptors: ['a', 'b', 'c'].map((name) => `memory:region-node-${process.pid}-${nodes}-${name}`),
       disk: diskOf(scene.store),
-      intervalMs: PROFILES.fast.intervalMs,
     });
     onTestFinished(() => scene.node.close());
     return scene;

@@ -87,7 +87,6 @@ export interface RegionNodeOptions {
   /** Ends a `start` that waits. */
   readonly signal?: AbortSignal;
   readonly disk: EngineDisk;
-  readonly intervalMs: number;
   /** What nodes and clients must show. Asked anew for every caller. */
   readonly tokens?: () => RpcTokens;
   readonly tls?: () => RpcTls | undefined;
@@ -185,7 +184,7 @@ export class RegionNode {
 
   /** Listens first, then waits for the acceptors: whoever calls meanwhile is let in and told nothing yet. */
   static async start(options: RegionNodeOptions): Promise<RegionNode> {
-    const { acceptors, acceptorToken, acceptorCa, intervalMs, onWaiting, signal } = options;
+    const { acceptors, acceptorToken, acceptorCa, onWaiting, signal } = options;
     const host = options.host ?? NODE_HOST;
     let started: RegionNode | undefined;
     const metrics = options.metrics && new EngineMetrics(options.metrics, () => started);
@@ -207,7 +206,7 @@ export class RegionNode {
           ...(acceptorToken !== undefined && { token: acceptorToken }),
           ...(acceptorCa !== undefined && { ca: acceptorCa }),
         },
-        { host, intervalMs, onWaiting, signal },
+        { host, onWaiting, signal },
       );
       cluster.on('warning', ({ code, message }) => options.logger?.warn({ code }, message));
       cluster.on('alarm', ({ code, message }) => options.logger?.error({ code }, message));

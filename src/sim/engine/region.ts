@@ -48,7 +48,6 @@ export interface RegionScene {
 }
 
 const AGAIN_MS = 150;
-const INTERVAL_MS = 1000;
 
 /** Of one life of the process. */
 interface Life {
@@ -190,7 +189,7 @@ export class Region {
     for (;;) {
       try {
         const options = this.#scene.clusterOptions(this.process);
-        const cluster = await openAgentCluster(options, { intervalMs: INTERVAL_MS });
+        const cluster = await openAgentCluster(options);
         cluster.on('alarm', (error) => this.#scene.onAlarm(error.message));
         cluster.on('warning', () => {});
         return cluster;

@@ -5,7 +5,6 @@
  */
 import {
   BallotSource,
-  hybrid,
   majority,
   QUERY,
   type QueryReply,
@@ -17,11 +16,10 @@ import {
   type AgentEvent,
   AgentStateMachine,
   type Configuration,
+  countersOf,
   type FailoverState,
-  followFastest,
   type Hint,
   newState,
-  NO_STATISTICS,
   type RegionName,
   type Role,
   type SchedulingPolicy,
@@ -176,8 +174,10 @@ export class SimAgent {
   #newProposer(): RegisterProposer<FailoverState> {
     const { region, policy, acceptors } = this.#options;
     const clock = (): number => this.#port.now() + 1;
-    const counter = policy.clock === 'fastest' ? followFastest(clock) : hybrid(clock);
-    const ballots = new BallotSource({ proposer: region, incarnation: this.#life + 1 }, counter);
+    const ballots = new BallotSource(
+      { proposer: region, incarnation: this.#life + 1 },
+      countersOf(policy, clock),
+    );
     const life = this.#life;
     return new RegisterProposer<FailoverState>(
       ballots,
@@ -246,10 +246,7 @@ export class SimAgent {
   }
 
   #wait(attempt: number, life: number): void {
-    const { policy, region, random, configuration } = this.#options;
-    const statistics = this.#core.state?.statistics[region] ?? NO_STATISTICS;
-    const { intervalMs } = configuration.timings;
-    const ms = policy.nakDelayMs(attempt, statistics, random.uniform(), intervalMs);
+    const ms = this.#core.retries.delayMs(attempt);
     const proposer = this.#proposer;
     this.#port.after(ms, () => {
       if (life === this.#life && proposer === this.#proposer && proposer.phase === 'waiting')

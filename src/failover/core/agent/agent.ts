@@ -31,6 +31,7 @@ import { type Asker, unansweredMs, WriterDuties } from './duties.ts';
 import { type Hint, hintsAfter } from './hints.ts';
 import { Orders } from './orders.ts';
 import type { AgentOptions, AgentPort } from './port.ts';
+import { Retries } from './retries.ts';
 import { doneOf, isOlder, type Took, type Update } from './update.ts';
 import { Watch } from './watch.ts';
 
@@ -40,6 +41,8 @@ export class AgentStateMachine {
   readonly #machine: (state: FailoverState, report: RegionReport) => Verdict;
   readonly #watch = new Watch();
   readonly #agenda: Agenda;
+  /** How long the host lets an update wait after a lost attempt. */
+  readonly retries: Retries;
   #state: FailoverState | undefined;
   readonly #orders = new Orders();
   /** The highest GCN up to which the driver has fenced itself; what reports are made under (rule 7). */
@@ -66,6 +69,7 @@ export class AgentStateMachine {
     this.#port = port;
     this.#machine = machineOf(options.version ?? MACHINE_VERSION);
     const { region, policy, hints, firstBeatAt } = options;
+    this.retries = new Retries(options);
     this.#agenda = new Agenda({ region, observer: policy.observer, hints, firstBeatAt });
   }
 
@@ -115,6 +119,7 @@ export class AgentStateMachine {
       ...(isBusy && { busy: true as const }),
     };
     const verdict = this.#machine(found, report);
+    this.retries.saw(verdict.verdict === 'refused' ? found : verdict.state);
     if (verdict.verdict === 'accepted') {
       const before = found.regions[this.#options.region]!.beat;
       const after = verdict.state.regions[this.#options.region]!.beat;
@@ -130,8 +135,8 @@ export class AgentStateMachine {
   finish(state: FailoverState, verdict: 'accepted' | 'stale', now: number, took: Took): void {
     const update = this.#endUpdate(now);
     this.#failures = 0;
-    if (took.phase2Ms !== undefined) this.#phase2Ms = took.phase2Ms;
     if (verdict === 'accepted') {
+      this.#phase2Ms = took.phase2Ms;
       const done = doneOf(update, state.regions[this.#options.region]?.beat);
       this.#hasUpdated = true;
       this.#duties?.settled();
@@ -176,6 +181,7 @@ export class AgentStateMachine {
     if (before === undefined) this.#noteRestart(state);
     this.#watch.onState(state, now);
     this.#state = state;
+    this.retries.saw(state);
     this.#isQuiesced ||= state.quiesce === true && state.writer === this.#options.region;
     if (before?.step !== state.step) {
       this.#port.event({ event: 'state', state, before });
@@ -375,7 +381,7 @@ export class AgentStateMachine {
       ...(isWriter && { writer: this.#writerPart(found, status, now) }),
       ...(this.#isStopping && { stopping: true }),
       ...(status.signals !== undefined && { signals: status.signals }),
-      ...(this.#phase2Ms !== undefined && { phase2Ms: Math.round(this.#phase2Ms) }),
+      ...(this.#phase2Ms !== undefined && { phase2Ms: this.#phase2Ms, phase2Of: this.retries.observer }),
     };
   }
 

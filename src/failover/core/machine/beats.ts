@@ -110,12 +110,15 @@ function lookAt(state: FailoverState, name: string): FailoverState {
   return withRegion(state, name, { missed: missed + 1, live: missed + 1 >= MISSED_BEATS ? 0 : live });
 }
 
-function withPhase2(state: FailoverState, { region, phase2Ms }: RegionReport): FailoverState {
+function withPhase2(
+  state: FailoverState,
+  { region, phase2Ms, phase2Of = region }: RegionReport,
+): FailoverState {
   if (phase2Ms === undefined) return state;
-  const known = Object.hasOwn(state.statistics, region) ? state.statistics[region] : undefined;
+  const known = Object.hasOwn(state.statistics, phase2Of) ? state.statistics[phase2Of] : undefined;
   const observed = observe(known ?? NO_STATISTICS, phase2Ms);
   const updated = { ...known, ...rounded(observed) };
-  return { ...state, statistics: { ...state.statistics, [region]: updated } };
+  return { ...state, statistics: { ...state.statistics, [phase2Of]: updated } };
 }
 
 /** To what matters: the state is written at every beat. */

@@ -68,6 +68,8 @@ export interface RegionReport {
   readonly busy?: true;
   /** How long the last successful phase 2 took (paper 6.2). */
   readonly phase2Ms?: number;
+  /** Whose figures in the state that goes into, by the policy in force there: the region's own if it does not say. */
+  readonly phase2Of?: string;
 }
 
 export interface IntentReport {

@@ -145,14 +145,16 @@ export function withElement(
 /** The statistics in a register's value: one for all proposers, or one for each. */
 export type StatisticsTable = Readonly<Record<string, PhaseStatistics>>;
 
-const SHARED = '*';
+/** Under which name the statistics of all proposers stand. */
+export const SHARED = '*';
 
 export function statisticsFor(
   policy: SchedulingPolicy,
   table: StatisticsTable,
   proposer: string,
 ): PhaseStatistics {
-  return table[policy.statistics === 'own' ? proposer : SHARED] ?? NO_STATISTICS;
+  const name = policy.statistics === 'own' ? proposer : SHARED;
+  return (Object.hasOwn(table, name) ? table[name] : undefined) ?? NO_STATISTICS;
 }
 
 export function withStatistics(
