@@ -17,8 +17,10 @@ import {
   type RegisterReply,
   type RegisterRequest,
 } from '../core/index.ts';
+import { type DirectoryLock, lockDirectory } from '../directory/lock.ts';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import { UTF8_KEYS } from '../lmdb-keys.ts';
+import { thisProcess } from '../process-name.ts';
 import { decodeIdentity, encodeIdentity, type IdentityDocument } from '../stores/documents.ts';
 import { IDENTITY_KEY } from '../stores/keys.ts';
 import { checkInstall } from '../stores/store-acceptor.ts';
@@ -26,9 +28,9 @@ import { flattenEntries, IN_THE_JOURNAL, type JournalEntry, pack, replayEntries,
 import { committed } from './committed.ts';
 import { DEFAULT_JOURNAL_BYTES, Journal, type JournalRecord } from './journal.ts';
 import { openedAgain } from './opening.ts';
-import { claim, release } from './owner.ts';
 import { RecordTable } from './record-table.ts';
 
+const OWNER_KEY = 'owner';
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
 /** What a message can take in the journal besides three bytes for each character of its key and value. */
 const MESSAGE_BYTES = 400;
@@ -61,10 +63,10 @@ export class DiskAcceptor implements Acceptor {
   readonly url: string;
   readonly concurrency = 1;
   readonly counters: DiskAcceptorCounters = { requests: 0, batches: 0, syncs: 0, checkpoints: 0 };
-  readonly #directory: string;
   readonly #database: RootDatabase<string, string>;
   readonly #table: RecordTable;
   readonly #journal: Journal;
+  readonly #lock: DirectoryLock;
   readonly #maxBatchBytes: number;
   #identity: IdentityDocument;
   #queue: Waiting[] = [];
@@ -74,9 +76,9 @@ export class DiskAcceptor implements Acceptor {
   #installing: Promise<void> = Promise.resolve();
   #broken: CasPaxosError | undefined;
 
-  private constructor(parts: Parts) {
+  private constructor(parts: Parts, lock: DirectoryLock) {
     this.url = `disk:${parts.directory}`;
-    this.#directory = parts.directory;
+    this.#lock = lock;
     this.#database = parts.database;
     this.#table = parts.table;
     this.#journal = parts.journal;
@@ -85,7 +87,15 @@ export class DiskAcceptor implements Acceptor {
   }
 
   static async open(options: DiskAcceptorOptions): Promise<DiskAcceptor> {
-    return new DiskAcceptor(await openedAgain(() => openParts(options), options.directory));
+    const directory = directoryAt(options.directory);
+    const lock = await lockDirectory(directory);
+    try {
+      const parts = await openedAgain(() => openParts({ ...options, directory }), directory);
+      return new DiskAcceptor(parts, lock);
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
   }
 
   get id(): string {
@@ -154,7 +164,7 @@ export class DiskAcceptor implements Acceptor {
     await this.#checkpointing;
     await this.#journal.close();
     await this.#database.close();
-    release(this.#directory);
+    this.#lock.release();
   }
 
   async #install(configuration: Configuration): Promise<void> {
@@ -273,14 +283,11 @@ interface Parts {
 }
 
 async function openParts(options: DiskAcceptorOptions): Promise<Parts> {
-  const { directory, database } = openDatabase(options.directory);
+  const { directory } = options;
+  const database = openDatabase(directory);
   try {
-    claim(database, directory);
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-  try {
+    // A commit first of all, before anything depends on one; and whoever looks into the database sees whose it is.
+    database.transactionSync(() => void database.put(OWNER_KEY, JSON.stringify(thisProcess())));
     const text = database.get(IDENTITY_KEY);
     const known = text === undefined ? undefined : decodeIdentity(text, `The identity in ${directory}`);
     const identity = known ?? { id: randomUUID(), createdAt: new Date().toISOString() };
@@ -298,27 +305,32 @@ async function openParts(options: DiskAcceptorOptions): Promise<Parts> {
     if (known === undefined) await committed([database.put(IDENTITY_KEY, encodeIdentity(identity))]);
     return { directory, database, table, journal, identity };
   } catch (error) {
-    release(directory);
     await database.close();
     throw error;
   }
 }
 
-function openDatabase(path: string): { directory: string; database: RootDatabase<string, string> } {
+function directoryAt(path: string): string {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
-    const directory = realpathSync(path);
+    return realpathSync(path);
+  } catch (error) {
+    throw asCasPaxosError(error, 'STORE_FAILED', `The data directory ${path} cannot be opened`);
+  }
+}
+
+function openDatabase(directory: string): RootDatabase<string, string> {
+  try {
     // A directory, whatever its name: one with a dot in it would be taken for a file (`noSubdir`).
-    const database = open<string, string>({
+    return open<string, string>({
       keyEncoder: UTF8_KEYS,
       path: directory,
       encoding: 'string',
       noSubdir: false,
       overlappingSync: false,
     });
-    return { directory, database };
   } catch (error) {
-    throw asCasPaxosError(error, 'STORE_FAILED', `The data directory ${path} cannot be opened`);
+    throw asCasPaxosError(error, 'STORE_FAILED', `The data directory ${directory} cannot be opened`);
   }
 }
 

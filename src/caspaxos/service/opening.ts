@@ -1,13 +1,13 @@
 /**
  * Opening a database anew when it refuses a commit. After a kill -9 under load LMDB sometimes does not take the first commit of a
  * process: it stumbles over its own list of free pages, and nothing is changed. Whoever opens it anew begins with another list,
- * because claiming the directory is a commit too; that is all that is hoped for here, and what is tried a few times.
+ * because opening it is a commit too; that is all that is hoped for here, and what is tried a few times.
  */
 import { CasPaxosError } from '../errors.ts';
 
 const ATTEMPTS = 5;
 
-/** What we say ourselves, that a directory is locked or a journal lost, is final; what the library says may not be. */
+/** What we say ourselves, that a record is damaged or a journal lost, is final; what the library says may not be. */
 export async function openedAgain<T>(open: () => Promise<T>, directory: string): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -2,7 +2,7 @@
  * The database file of a node: LMDB, one environment with a few tables that all its partitions share. A list of writes is
  * committed as one transaction with one sync.
  *
- *   meta         format, owner; for each partition its record and its notes; data that are being removed
+ *   meta         format; for each partition its record and its notes; data that are being removed
  *   entries      the logs: data number, LSN -> the entry's bytes
  *   documents    data number, EPK, id -> where the newest version lies
  *   operations   data number, operation id -> LSN
@@ -12,8 +12,9 @@
  */
 import { mkdirSync, realpathSync, statfsSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
+import type { DirectoryLock } from '../../caspaxos/index.ts';
 import { EngineStorageError, storageError } from './errors.ts';
-import { claim, release } from './owner.ts';
+import { lock } from './owner.ts';
 import { readRecord, writeRecord } from './records.ts';
 
 const FORMAT = 1;
@@ -57,13 +58,15 @@ export class Tables implements Readonly<Record<TableName, Table>> {
   readonly superseded: Table;
   readonly undone: Table;
   readonly #root: RootDatabase<Buffer, Buffer>;
+  readonly #lock: DirectoryLock;
   readonly #numbers: ReadonlyMap<Table, number>;
 
-  private constructor(directory: string, root: RootDatabase<Buffer, Buffer>) {
+  private constructor(directory: string, root: RootDatabase<Buffer, Buffer>, held: DirectoryLock) {
     const table = (name: TableName): Table =>
       root.openDB<Buffer, Buffer>(name, { encoding: 'binary', keyEncoding: 'binary' });
     this.directory = directory;
     this.#root = root;
+    this.#lock = held;
     this.meta = table('meta');
     this.entries = table('entries');
     this.documents = table('documents');
@@ -75,20 +78,18 @@ export class Tables implements Readonly<Record<TableName, Table>> {
   }
 
   static async open(path: string): Promise<Tables> {
-    const { directory, root } = openEnvironment(path);
-    const tables = new Tables(directory, root);
+    const directory = directoryAt(path);
+    const held = await lock(directory);
+    let root: RootDatabase<Buffer, Buffer> | undefined;
     try {
-      claim(tables.meta, directory);
-    } catch (error) {
-      await root.close();
-      throw error;
-    }
-    try {
+      root = openEnvironment(directory);
+      const tables = new Tables(directory, root, held);
       await tables.#checkFormat();
       return tables;
     } catch (error) {
-      await tables.close();
-      throw error;
+      await root?.close();
+      held.release();
+      throw storageError('OPEN_FAILED', `The data directory ${path} cannot be opened`, error);
     }
   }
 
@@ -135,9 +136,9 @@ export class Tables implements Readonly<Record<TableName, Table>> {
 
   async close(): Promise<void> {
     try {
-      release(this.meta, this.directory);
-    } finally {
       await this.#root.close();
+    } finally {
+      this.#lock.release();
     }
   }
 
@@ -205,25 +206,27 @@ function pagesOf(table: Table): number {
   return treeBranchPageCount! + treeLeafPageCount! + overflowPages!;
 }
 
-function openEnvironment(path: string): { directory: string; root: RootDatabase<Buffer, Buffer> } {
+function directoryAt(path: string): string {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
-    const directory = realpathSync(path);
-    const root = open<Buffer, Buffer>({
-      path: directory,
-      encoding: 'binary',
-      keyEncoding: 'binary',
-      // A directory, whatever its name: one with a dot in it would be taken for a file.
-      noSubdir: false,
-      // By default a commit is visible before it is on disk: here an answer means durable.
-      overlappingSync: false,
-      // Batches are made here, one at a time; waiting for the turn to end would only add to the latency.
-      eventTurnBatching: false,
-      maxDbs: TABLES.length + 1,
-      pageSize: PAGE,
-    });
-    return { directory, root };
+    return realpathSync(path);
   } catch (error) {
     throw storageError('OPEN_FAILED', `The data directory ${path} cannot be opened`, error);
   }
+}
+
+function openEnvironment(directory: string): RootDatabase<Buffer, Buffer> {
+  return open<Buffer, Buffer>({
+    path: directory,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    // A directory, whatever its name: one with a dot in it would be taken for a file.
+    noSubdir: false,
+    // By default a commit is visible before it is on disk: here an answer means durable.
+    overlappingSync: false,
+    // Batches are made here, one at a time; waiting for the turn to end would only add to the latency.
+    eventTurnBatching: false,
+    maxDbs: TABLES.length + 1,
+    pageSize: PAGE,
+  });
 }

@@ -1,0 +1,52 @@
+/** Processes in PID namespaces of their own, as in containers: each is number 1 there, so their numbers tell nothing. */
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { temporaryDirectory } from '../../../test/caspaxos/directories.ts';
+import { notRun } from '../../../test/support/not-run.ts';
+
+const HOLDER = fileURLToPath(new URL('../../../test/conformance/directory-holder.mjs', import.meta.url));
+const IN_NAMESPACE = ['--user', '--map-root-user', '--pid', '--fork', '--mount-proc', '--kill-child', '--'];
+
+function canMakeNamespaces(): boolean {
+  try {
+    execFileSync('unshare', [...IN_NAMESPACE, 'true'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function hold(directory: string): ChildProcessByStdio<null, Readable, Readable> {
+  const child = spawn('unshare', [...IN_NAMESPACE, process.execPath, HOLDER, directory], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+test('a directory is refused to a process of another namespace, and free when its holder was killed', async (context) => {
+  if (!canMakeNamespaces())
+    notRun(context, {
+      what: 'PID namespaces cannot be made here',
+      how: 'run on Linux with util-linux, where users may make namespaces or as root',
+    });
+  const directory = join(temporaryDirectory(), 'data');
+  const first = hold(directory);
+  await once(first.stdout, 'data');
+  const second = hold(directory);
+  const said = text(second.stderr);
+  const [code] = (await once(second, 'exit')) as [number];
+  expect(code).not.toBe(0);
+  expect(await said).toContain('DATA_LOCKED');
+  first.kill('SIGKILL');
+  // With the namespace's first process all of it ends, and only then its output does.
+  await once(first.stdout, 'close');
+  const third = hold(directory);
+  const [id] = (await once(third.stdout, 'data')) as [Buffer];
+  expect(String(id)).toMatch(/^[0-9a-f-]{36}\n$/);
+});
