@@ -63,7 +63,7 @@ await runBenchmark(
     try {
       await ground.calm();
       const client = await BatonClient.connect({
-        account: ground.cluster.config.account.name,
+        ...ground.cluster.connectOptions,
         endpoints: ground.endpointsFrom(HOME),
         cacheDirectory: false,
       });

@@ -91,13 +91,14 @@ async function startCluster(): Promise<LocalCluster> {
   return cluster;
 }
 
-function accessTo({ config }: LocalCluster): Access {
+function accessTo({ config, clientToken }: LocalCluster): Access {
   const keys = resolveKeys(config, { readFile: (path) => readFileSync(path, 'utf8'), env: process.env });
   const door = config.gateways.find(({ region }) => region === HOME)!;
   return {
     account: config.account.name,
     cluster: config.cluster,
     nodes: nodesOf(config).map(({ address }) => formatAddress(address)),
+    token: clientToken,
     endpoint: `http://${formatAddress(door.address)}`,
     key: keys.primary!.reveal(),
   };

@@ -15,6 +15,8 @@ export interface Access {
   readonly cluster: string;
   /** Addresses of nodes. */
   readonly nodes: readonly string[];
+  /** What nodes want to be shown. */
+  readonly token: string;
   /** Of the door. */
   readonly endpoint: string;
   readonly key: string;
@@ -33,8 +35,14 @@ export interface Target {
 
 const LINK = 'dbs/main/colls/items';
 
-async function openDirect({ account, cluster, nodes }: Access): Promise<Target> {
-  const client = await BatonClient.connect({ account, cluster, endpoints: nodes, cacheDirectory: false });
+async function openDirect({ account, cluster, nodes, token }: Access): Promise<Target> {
+  const client = await BatonClient.connect({
+    account,
+    cluster,
+    endpoints: nodes,
+    token,
+    cacheDirectory: false,
+  });
   const items = client.container<Document>('items');
   return {
     async upsert(document) {

@@ -7,6 +7,7 @@ import { SetWriter } from './set-writer.ts';
 export interface ClientOrder {
   readonly account: string;
   readonly endpoints: readonly string[];
+  readonly token: string;
   readonly sets: readonly { readonly name: string; readonly from: string; readonly to: string }[];
   readonly regions: readonly string[];
   readonly everyMs: number;
@@ -35,10 +36,11 @@ process.on('message', (message: { type: string; order?: ClientOrder }) => {
 process.on('disconnect', () => process.exit());
 
 async function begin(order: ClientOrder): Promise<void> {
-  const { account, endpoints, sets, regions, everyMs, firstWithinMs, timeoutMs } = order;
+  const { account, endpoints, token, sets, regions, everyMs, firstWithinMs, timeoutMs } = order;
   const client = await BatonClient.connect({
     account,
     endpoints: [...endpoints],
+    token,
     cacheDirectory: false,
     maxInFlight: sets.length * 2 + 100,
     timeoutMs,

@@ -69,9 +69,11 @@ export class OutageGround {
 
   get watched(): readonly Watched[] {
     const { acceptors } = this.cluster.config;
+    const token = this.cluster.acceptorToken;
     return this.cluster.processes.map(({ name, identity }) => {
       const url = acceptors.find((acceptor) => acceptor.name === name)?.url;
-      return { name, pid: identity?.pid, ...(url !== undefined && { metrics: `${url}/metrics` }) };
+      const metrics = url === undefined ? undefined : { url: `${url}/metrics`, token };
+      return { name, pid: identity?.pid, ...(metrics && { metrics }) };
     });
   }
 
@@ -158,7 +160,10 @@ export class OutageGround {
       let before = '';
       for (;;) {
         const url = `http://${http.host}:${http.port}/v1/history?limit=${PAGE}${before}`;
-        const response = await fetch(url, { signal: AbortSignal.timeout(10_000) }).catch(() => undefined);
+        const response = await fetch(url, {
+          headers: { authorization: `Bearer ${this.cluster.operatorToken}` },
+          signal: AbortSignal.timeout(10_000),
+        }).catch(() => undefined);
         if (response?.ok !== true) break;
         const { history, next } = (await response.json()) as HistoryAnswer;
         const recent = history.filter(({ at }) => Date.parse(at) >= fromMs);

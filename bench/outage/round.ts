@@ -74,6 +74,7 @@ export async function runOutages(plan: OutagePlan, say: (text: string) => void):
     clients = await Clients.start({
       account: ground.cluster.config.account.name,
       endpoints: ground.endpoints,
+      token: ground.cluster.clientToken,
       sets: partitionSetsOf(ground.cluster.config),
       regions: REGIONS,
       everyMs: plan.writeEveryMs,

@@ -5,7 +5,7 @@ export interface Watched {
   readonly name: string;
   readonly pid: number | undefined;
   /** Where its metrics are; for acceptors. */
-  readonly metrics?: string;
+  readonly metrics?: { readonly url: string; readonly token: string };
 }
 
 export interface Usage {
@@ -68,7 +68,8 @@ export class UsageWatch {
     seen.cpu = now.cpu;
     usage.peakBytes = Math.max(usage.peakBytes, now.peakBytes);
     if (metrics === undefined) return;
-    const text = await fetch(metrics, { signal: AbortSignal.timeout(EVERY_MS) })
+    const headers = { authorization: `Bearer ${metrics.token}` };
+    const text = await fetch(metrics.url, { headers, signal: AbortSignal.timeout(EVERY_MS) })
       .then((response) => response.text())
       .catch(() => undefined);
     if (text === undefined) return;

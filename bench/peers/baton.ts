@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BatonClient } from 'baton/client';
 import { PROFILES } from 'baton/failover';
-import { LocalCluster, nodesOf, type Profile } from 'baton/server';
+import { LocalCluster, type Profile } from 'baton/server';
 import { countLost } from '../failover/lost.ts';
 import { type View, viewsOf, wish } from '../support/views.ts';
 import type { Peer, PeerClient, PeerKind } from './peer.ts';
@@ -72,13 +72,8 @@ class Baton implements Peer {
   }
 
   async client(): Promise<PeerClient> {
-    const { config } = this.#cluster;
-    const endpoints = nodesOf(config).map(({ address: { host, port } }) => `${host}:${port}`);
-    const client = await BatonClient.connect({
-      account: config.account.name,
-      endpoints,
-      cacheDirectory: false,
-    });
+    const { connectOptions } = this.#cluster;
+    const client = await BatonClient.connect({ ...connectOptions, cacheDirectory: false });
     return new OurClient(client);
   }
 

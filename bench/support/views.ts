@@ -14,13 +14,16 @@ export interface View {
 const ASK_MS = 1000;
 
 /** By partition-set, the view with the highest GCN; that of the write region itself if it is to be had. */
-export async function viewsOf({ config }: LocalCluster): Promise<Map<string, View>> {
+export async function viewsOf({ config, operatorToken }: LocalCluster): Promise<Map<string, View>> {
   const merged = new Map<string, View>();
+  const headers = { authorization: `Bearer ${operatorToken}` };
   const answers = await Promise.all(
     nodesOf(config).map(async ({ http }) => {
       if (http === undefined) return [];
       const url = `http://${http.host}:${http.port}/v1/partition-sets`;
-      const response = await fetch(url, { signal: AbortSignal.timeout(ASK_MS) }).catch(() => undefined);
+      const response = await fetch(url, { headers, signal: AbortSignal.timeout(ASK_MS) }).catch(
+        () => undefined,
+      );
       if (response?.ok !== true) return [];
       return ((await response.json()) as { partitionSets: readonly View[] }).partitionSets;
     }),
@@ -35,12 +38,16 @@ export async function viewsOf({ config }: LocalCluster): Promise<Map<string, Vie
 }
 
 /** Posts it for a partition-set; to any node that answers. */
-export async function wish({ config }: LocalCluster, partitionSet: string, intent: object): Promise<void> {
+export async function wish(
+  { config, operatorToken }: LocalCluster,
+  partitionSet: string,
+  intent: object,
+): Promise<void> {
   const body = JSON.stringify({ intent, id: randomUUID(), who: 'bench' });
   for (const { http } of nodesOf(config)) {
     if (http === undefined) continue;
     const url = `http://${http.host}:${http.port}/v1/partition-sets/${partitionSet}/intents`;
-    const headers = { 'content-type': 'application/json' };
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${operatorToken}` };
     const response = await fetch(url, { method: 'POST', body, headers }).catch(() => undefined);
     if (response?.ok === true) return;
   }

@@ -37,7 +37,7 @@ export function describeJson(cluster: LocalCluster): object {
       })),
     })),
     acceptors: acceptors.map(({ name, url }) => ({ name, url })),
-    page: cluster.page?.replace(/#.*/, ''),
+    ...(cluster.page !== undefined && { page: withoutToken(cluster.page) }),
     tokens: Object.fromEntries(filesOf(config.tokens)),
     ...(config.gateways.length > 0 && {
       gateways: config.gateways.map((gateway) => ({
@@ -53,7 +53,8 @@ export function describeJson(cluster: LocalCluster): object {
   };
 }
 
-export function describePretty(cluster: LocalCluster, seconds: number): string {
+/** Tokens and keys are for the eyes of its owner: where the output may be kept, it says where they are instead. */
+export function describePretty(cluster: LocalCluster, seconds: number, isTerminal: boolean): string {
   const { config, directory } = cluster;
   const { account, regions, acceptors, dns, containers, profile } = config;
   const scheme = config.tls ? 'https' : 'http';
@@ -80,6 +81,7 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
       : []),
     ...doorFacts(config),
     ...durabilityFacts(account, regions.length),
+    ...tokenFacts(config),
     ['data, logs', shown(directory)],
   ];
   return [
@@ -88,7 +90,9 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
     ...(cluster.page === undefined
       ? []
       : [
-          `Open ${cluster.page}`,
+          ...(isTerminal
+            ? [`Open ${cluster.page}`]
+            : [`Open ${withoutToken(cluster.page)} and sign in with the token in ${operatorFile(config)}`]),
           `This web page is served by every region; the address is that of ${regions.at(-1)!.name}.`,
           '',
         ]),
@@ -96,7 +100,7 @@ export function describePretty(cluster: LocalCluster, seconds: number): string {
     indented(leftAligned(facts)),
     'Try in another terminal:',
     indented(leftAligned(tryNext(directory, regions[0]!.name))),
-    ...programFor(config),
+    ...programFor(config, isTerminal),
     `Ctrl-C stops the cluster; its data stays in ${shown(directory)}.`,
     '',
   ].join('\n');
@@ -143,6 +147,22 @@ function filesOf(secrets: ClusterConfig['tokens'] | ClusterConfig['keys']): [str
   );
 }
 
+/** What programs and people show at the ports of nodes. */
+function tokenFacts({ tokens }: ClusterConfig): string[][] {
+  const files = new Map(filesOf(tokens));
+  const named = (['client', 'operator', 'viewer'] as const).flatMap((name) => files.get(name) ?? []);
+  return named.length === 0 ? [] : [['tokens', named.map(shown).join(', ')]];
+}
+
+function operatorFile({ tokens, path }: ClusterConfig): string {
+  const file = new Map(filesOf(tokens)).get('operator');
+  return file === undefined ? `tokens.operator of ${shown(path)}` : shown(file);
+}
+
+function withoutToken(page: string): string {
+  return page.replace(/#.*/, '');
+}
+
 function doorOf(config: ClusterConfig, region: string | undefined): string {
   const door = config.gateways.find((gateway) => gateway.region === region);
   return door === undefined ? '' : endpointOf(config, door);
@@ -159,16 +179,19 @@ function doorFacts(config: ClusterConfig): string[][] {
 }
 
 /** A first program with the public Azure Cosmos DB client. */
-function programFor(config: ClusterConfig): string[] {
+function programFor(config: ClusterConfig, isTerminal: boolean): string[] {
   const door = doorOf(config, undefined);
   const [file] = filesOf(config.keys).flatMap(([name, path]) => (name === 'primary' ? [path] : []));
   if (door === '' || file === undefined) return [];
-  const key = readFileSync(file, 'utf8').trim();
+  const key = isTerminal
+    ? `'${readFileSync(file, 'utf8').trim()}'`
+    : `readFileSync('${shown(file)}', 'utf8').trim()`;
   const { name } = config.containers[0]!;
   return [
     'Or use it from a program (npm install @azure/cosmos):',
+    ...(isTerminal ? [] : ["  import { readFileSync } from 'node:fs';"]),
     "  import { CosmosClient } from '@azure/cosmos';",
-    `  const account = new CosmosClient({ endpoint: '${door}', key: '${key}' });`,
+    `  const account = new CosmosClient({ endpoint: '${door}', key: ${key} });`,
     `  await account.database('main').container('${name}').items.upsert({ id: 'hello' });`,
     '',
   ];

@@ -1,7 +1,7 @@
 /** `baton up` and `baton chaos` as people use them, and how they end. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,22 +82,36 @@ async function killedAtOnce(child: ChildProcess, signal: NodeJS.Signals): Promis
   }
 }
 
+function expectNoSecret(text: string): void {
+  const tokens = readdirSync(directory).filter((name) => name.endsWith('.token'));
+  const keys = readdirSync(join(directory, 'keys')).map((name) => join('keys', name));
+  expect([tokens.length, keys.length]).toEqual([5, 4]);
+  for (const name of [...tokens, ...keys])
+    expect(text).not.toContain(readFileSync(join(directory, name), 'utf8').trim());
+}
+
 describe('baton up', () => {
   test('says where everything is, obeys chaos, tells of the failover, and stops in order', async () => {
     const child = await start();
     await printed(/Ctrl-C stops the cluster/);
     expect(output).toMatch(/west +west-1 +127\.0\.0\.1:\d+ +http:\/\/127\.0\.0\.1:\d+/);
-    const [, page, token] = /Baton is up.*\n\nOpen (http:\/\/127\.0\.0\.1:\d+\/)#token=(\S+)\n/.exec(output)!;
-    expect(readFileSync(join(directory, 'operator.token'), 'utf8').trim()).toBe(token);
+    // Its output may be kept, as here: it says where secrets are, and no secret.
+    const [, page, file] =
+      /Baton is up.*\n\nOpen (http:\/\/127\.0\.0\.1:\d+\/) and sign in with the token in (\S+)\n/.exec(
+        output,
+      )!;
+    expect(file).toBe(join(directory, 'operator.token'));
+    const token = readFileSync(file!, 'utf8').trim();
     const headers = { authorization: `Bearer ${token}` };
     expect((await fetch(`${page}v1/local`)).status).toBe(401);
     expect((await fetch(`${page}v1/local`, { headers })).status).toBe(200);
     expect((await baton('list', '--cluster', directory)).code).toBe(0);
     expect(output).toMatch(/dig @127\.0\.0\.1 -p \d+ TXT demo\.baton\.local/);
     expect(output).toMatch(/chaos kill west --data /);
-    const [, endpoint, key] = /new CosmosClient\(\{ endpoint: '(.*?)', key: '(.*?)' \}\)/.exec(output)!;
+    const [, endpoint, key] = /endpoint: '(.*?)', key: readFileSync\('(.*?)', 'utf8'\)/.exec(output)!;
     expect(output).toMatch(new RegExp(`global endpoint +${endpoint}\n`));
-    expect(readFileSync(join(directory, 'keys', 'primary'), 'utf8').trim()).toBe(key);
+    expect(key).toBe(join(directory, 'keys', 'primary'));
+    expectNoSecret(output);
 
     const doors = await baton('chaos', 'kill', 'gateway', 'west-gateway', '--data', directory);
     expect(doors.out).toBe('kill gateway, west-gateway: gateway, west-gateway\n');
@@ -143,8 +157,13 @@ describe('baton up', () => {
       gateways: [{ name: 'gateway' }, { name: 'west-gateway', region: 'west' }, {}, {}],
       keys: { primary: join(directory, 'keys', 'primary') },
       page: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/$/) as string,
-      tokens: { operator: join(directory, 'operator.token'), viewer: join(directory, 'viewer.token') },
+      tokens: {
+        operator: join(directory, 'operator.token'),
+        client: join(directory, 'client.token'),
+        node: join(directory, 'node.token'),
+      },
     });
+    expectNoSecret(output);
     expect((await baton('chaos', 'pause', 'east', '--data', directory, '--json')).code).toBe(0);
     const members = await family();
     expect(members.every(isRunning)).toBe(true);

@@ -127,7 +127,7 @@ async function run(flags: UpFlags): Promise<void> {
     if (!ending.signal.aborted) {
       const seconds = (performance.now() - begun) / 1000;
       if (flags.json) process.stdout.write(`${JSON.stringify(describeJson(cluster))}\n`);
-      else screen.say(describePretty(cluster, seconds));
+      else screen.say(describePretty(cluster, seconds, process.stdout.isTTY));
       await narrate(cluster, ending.signal, teller);
     }
   } catch (error) {
@@ -158,7 +158,7 @@ function optionsOf(flags: UpFlags): LocalClusterOptions {
   };
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const { gateways, netns: namespaces } = flags;
-  return { ...given, directory: dataDirectory(flags.data), gateways, namespaces, tokens: true };
+  return { ...given, directory: dataDirectory(flags.data), gateways, namespaces };
 }
 
 function regionsIn(text: string): number | readonly string[] {

@@ -107,14 +107,7 @@ export class Ground {
   }
 
   connectOptions(preferredRegion: string): ConnectOptions {
-    const { account } = this.cluster.config;
-    return {
-      account: account.name,
-      endpoints: this.nodes.map(({ address: { host, port } }) => `${host}:${port}`),
-      cacheDirectory: false,
-      preferredRegion,
-      tls: this.tls,
-    };
+    return { ...this.cluster.connectOptions, cacheDirectory: false, preferredRegion };
   }
 
   /** By partition-set: ids of documents that it owns. */
@@ -277,7 +270,10 @@ export class Ground {
         path,
         agent: false,
         method: body === undefined ? 'GET' : 'POST',
-        headers: body === undefined ? {} : { 'content-type': 'application/json' },
+        headers: {
+          authorization: `Bearer ${this.cluster.operatorToken}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
         signal: AbortSignal.timeout(withinMs),
       };
       const request = tls === undefined ? httpRequest(options) : httpsRequest({ ...options, ...tls });

@@ -23,15 +23,18 @@ async function serveDns(cluster: RegionCluster): Promise<DnsServer> {
 
 /** The first program of the guide as a function of what it imports and where it prints. */
 function program(): (
+  read: () => string,
   client: Pick<typeof BatonClient, 'connect'>,
   error: typeof BatonError,
   console: { log: (line: string) => void },
 ) => Promise<void> {
   const [, text] = /```js\n(.*?)```/s.exec(readFileSync(GUIDE, 'utf8'))!;
-  const [head, ...body] = text!.split('\n');
+  const [files, head, ...body] = text!.split('\n');
+  expect(files).toBe("import { readFileSync } from 'node:fs';");
   expect(head).toBe("import { BatonClient, BatonError } from 'baton/client';");
   // oxlint-disable-next-line typescript/no-implied-eval, no-new-func
   return new Function(
+    'readFileSync',
     'BatonClient',
     'BatonError',
     'console',
@@ -48,11 +51,12 @@ test('it runs and prints what it should', async () => {
   onTestFinished(() => rmSync(cacheDirectory, { recursive: true }));
   const servers = [`127.0.0.1:${dns.address.port}`];
   const connect = (options: ConnectOptions): Promise<BatonClient> => {
-    expect(options).toEqual({ account: 'demo.baton.local', servers: ['127.0.0.1:4153'] });
+    expect(options).toEqual({ account: 'demo.baton.local', servers: ['127.0.0.1:4153'], token: 'secret' });
     return BatonClient.connect({ ...options, servers, cacheDirectory, timeoutMs: 120_000 });
   };
   const lines: string[] = [];
-  await program()({ connect }, BatonError, { log: (line) => lines.push(line) });
+  const readToken = (): string => 'secret\n';
+  await program()(readToken, { connect }, BatonError, { log: (line) => lines.push(line) });
   expect(lines).toEqual([
     'lamp costs 40',
     'PRECONDITION_FAILED, not applied',

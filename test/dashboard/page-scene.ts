@@ -41,7 +41,6 @@ export class PageScene {
       acceptors: 3,
       partitionSets: SETS,
       portBase: 'free',
-      tokens: true,
     });
   }
 
@@ -87,7 +86,7 @@ export class PageScene {
   async #ask(path: string, body?: object): Promise<unknown> {
     const response = await fetch(`${this.origins[0]}${path}`, {
       headers: {
-        authorization: `Bearer ${this.cluster.operatorToken!}`,
+        authorization: `Bearer ${this.cluster.operatorToken}`,
         'content-type': 'application/json',
       },
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),

@@ -144,12 +144,17 @@ export class Doors {
     let why = 'nobody answers';
     for (const { http } of this.nodes) {
       const url = `http://${formatAddress(http!)}/v1/partition-sets/${partitionSet}/intents`;
-      const headers = { 'content-type': 'application/json' };
+      const headers = { 'content-type': 'application/json', ...this.operator };
       const response = await fetch(url, { method: 'POST', body, headers }).catch(() => undefined);
       if (response?.ok === true) return;
       why = (await response?.text()) ?? why;
     }
     throw new Error(`The move of ${partitionSet} to ${target} was not taken: ${why}`);
+  }
+
+  /** The headers of an operator. */
+  get operator(): { readonly authorization: string } {
+    return { authorization: `Bearer ${this.cluster.operatorToken}` };
   }
 
   #gateway(region: string | undefined) {
@@ -159,7 +164,7 @@ export class Doors {
   async #viewsOf({ http }: PlacedNode): Promise<readonly View[]> {
     const url = `http://${formatAddress(http!)}/v1/partition-sets`;
     try {
-      const response = await fetch(url, { signal: AbortSignal.timeout(ASK_MS) });
+      const response = await fetch(url, { headers: this.operator, signal: AbortSignal.timeout(ASK_MS) });
       return ((await response.json()) as { partitionSets: readonly View[] }).partitionSets;
     } catch {
       return [];

@@ -53,7 +53,7 @@ async function runDemo(flags: DemoFlags): Promise<void> {
     say(
       `${count.proposers} proposers change ${count.registers} registers, for ${count.seconds} seconds.\n\n`,
     );
-    await workload.open(acceptors.urls, count.proposers);
+    await workload.open(acceptors.urls, acceptors.token, count.proposers);
     const progress = await play(acceptors, workload, count.seconds, interrupted.signal, say);
     say('\nReading every register back ...\n');
     const proof = await workload.prove();

@@ -1,5 +1,6 @@
 /** Acceptor processes on this machine, for the demonstration: started, killed with -9, brought back, and cleared away. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,8 @@ const CLI = fileURLToPath(new URL('../main.js', import.meta.url));
 export class LocalAcceptors {
   readonly #directory = mkdtempSync(join(tmpdir(), 'baton-demo-'));
   readonly #children: (ChildProcess | undefined)[] = [];
+  /** What proposers must show: everybody on this machine reaches their ports. In no argument, which others could read. */
+  readonly token = randomBytes(24).toString('base64url');
   readonly urls: string[] = [];
 
   async start(count: number): Promise<void> {
@@ -39,7 +42,10 @@ export class LocalAcceptors {
     const listen = known === undefined ? `127.0.0.1:${await freePort()}` : new URL(known).host;
     const data = join(this.#directory, `acceptor-${index + 1}`);
     const args = ['acceptor', '--data', data, '--listen', listen, '--stop-with-parent'];
-    const child = spawn(process.execPath, [CLI, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [CLI, ...args], {
+      env: { ...process.env, BATON_ACCEPTOR_TOKEN: this.token },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     this.#children[index] = child;
     this.urls[index] = await readyAt(child);
   }

@@ -43,10 +43,11 @@ export class Workload {
     this.#registers = Array.from({ length: registers }, (_, index) => `register-${index + 1}`);
   }
 
-  async open(urls: readonly string[], proposers: number): Promise<void> {
+  async open(urls: readonly string[], token: string, proposers: number): Promise<void> {
     for (let index = 0; index < proposers; index += 1) {
       const cluster = await openCluster({
         acceptors: urls,
+        token,
         proposer: `proposer-${index + 1}`,
         requestTimeoutMs: 500,
       });

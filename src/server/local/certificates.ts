@@ -1,13 +1,11 @@
-/** Certificates and a token for a local cluster that reaches beyond loopback, made anew for the addresses of every run. */
-import { randomBytes } from 'node:crypto';
+/** Certificates for a local cluster that reaches beyond loopback, made anew for the addresses of every run. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { initAuthority, issueInto } from '../certs/index.ts';
 import type { ClusterConfig } from '../config/cluster-config.ts';
 import { nodesOf } from '../config/layout.ts';
-import { writeWhole } from './directory.ts';
 import type { ClientTls } from './observer.ts';
-import { ACCEPTOR_TOKEN, CERTIFICATES } from './plan.ts';
+import { CERTIFICATES } from './plan.ts';
 
 /** Whose certificate people and their commands show. */
 export const OPERATOR = 'operator';
@@ -23,8 +21,6 @@ export async function makeCertificates(directory: string, config: ClusterConfig)
     { name: OPERATOR, hosts: ['127.0.0.1'] },
   ];
   for (const { name, hosts } of named) await issueInto(certificates, { name, hosts, force: true });
-  const token = join(directory, ACCEPTOR_TOKEN);
-  if (!existsSync(token)) await writeWhole(token, `${randomBytes(24).toString('base64url')}\n`);
 }
 
 export function operatorTls(directory: string): ClientTls {

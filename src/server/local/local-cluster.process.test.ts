@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../../test/support/until.ts';
 import { isRunning } from '../../caspaxos/index.ts';
 import { BatonClient } from '../../client/index.ts';
-import { formatAddress, nodesOf } from '../config/index.ts';
+import { nodesOf } from '../config/index.ts';
 import { freePort, LocalCluster, type LocalClusterOptions, type LocalEvent, readState } from './index.ts';
 
 const SHAPE = { regions: 3, acceptors: 3, partitionSets: 4 } as const;
@@ -42,14 +42,9 @@ async function start(
 
 const regionsOf = ({ config }: LocalCluster): string[] => config.regions.map(({ name }) => name);
 
-async function items({ config }: LocalCluster) {
+async function items({ connectOptions }: LocalCluster) {
   await client?.close();
-  client = await BatonClient.connect({
-    account: config.account.name,
-    cluster: config.cluster,
-    endpoints: nodesOf(config).map(({ address }) => formatAddress(address)),
-    timeoutMs: WAIT_MS,
-  });
+  client = await BatonClient.connect({ ...connectOptions, timeoutMs: WAIT_MS });
   return client.container<{ id: string; value: number }>('items');
 }
 

@@ -5,6 +5,7 @@
  */
 import { join, resolve } from 'node:path';
 import { thisProcess } from '../../caspaxos/index.ts';
+import type { ConnectOptions } from '../../client/index.ts';
 import type { ClusterConfig } from '../config/cluster-config.ts';
 import { formatClusterFile } from '../config/format.ts';
 import { nodesOf, partitionSetsOf } from '../config/layout.ts';
@@ -54,8 +55,7 @@ export class LocalCluster {
   #namespaces: Namespaces | undefined;
   #cuts = new Cuts(undefined);
   #load: Load | undefined;
-  #operatorToken: string | undefined;
-  /** What nodes find in their environment. */
+  /** What nodes find in their environment: so they pass on what operators order from the page. */
   #environment: Readonly<Record<string, string>> = {};
   #processes: readonly RoleProcess[] = [];
   #access: ClusterState['control'] = null;
@@ -86,9 +86,31 @@ export class LocalCluster {
     return this.#processes;
   }
 
-  /** What nodes want to be shown by whoever acts; without tokens they let everybody act who is on this machine. */
-  get operatorToken(): string | undefined {
-    return this.#operatorToken;
+  /** What nodes want to be shown over HTTP by whoever acts. */
+  get operatorToken(): string {
+    return readToken(this.config, 'operator');
+  }
+
+  /** What nodes want to be shown by clients. */
+  get clientToken(): string {
+    return readToken(this.config, 'client');
+  }
+
+  /** What acceptor services want to be shown. */
+  get acceptorToken(): string {
+    return readToken(this.config, 'acceptor');
+  }
+
+  /** How the SDK connects to it. */
+  get connectOptions(): ConnectOptions {
+    const { account, cluster, tls } = this.config;
+    return {
+      account: account.name,
+      cluster,
+      endpoints: nodesOf(this.config).map(({ address }) => formatAddress(address)),
+      token: this.clientToken,
+      ...(tls && { tls: operatorTls(this.directory) }),
+    };
   }
 
   /**
@@ -101,8 +123,7 @@ export class LocalCluster {
       ({ region, http }) => region === last && http !== undefined,
     )?.http;
     if (address === undefined) return undefined;
-    const fragment = this.#operatorToken === undefined ? '' : `#token=${this.#operatorToken}`;
-    return `${this.config.tls ? 'https' : 'http'}://${formatAddress(address)}/${fragment}`;
+    return `${this.config.tls ? 'https' : 'http'}://${formatAddress(address)}/#token=${this.operatorToken}`;
   }
 
   get state(): LocalState {
@@ -182,22 +203,10 @@ export class LocalCluster {
   }
 
   async #setLoad({ on, perSecond }: LoadOrder): Promise<Obeyed> {
-    this.#load ??= this.#makeLoad();
+    this.#load ??= loadOn(this.config, this.connectOptions);
     if (on) this.#load.start(perSecond);
     else await this.#load.stop();
     return { processes: [], load: this.#load.state };
-  }
-
-  #makeLoad(): Load {
-    const { account, cluster, tls } = this.config;
-    const token = readToken(this.config, 'client');
-    return loadOn(this.config, {
-      account: account.name,
-      cluster,
-      endpoints: nodesOf(this.config).map(({ address }) => formatAddress(address)),
-      ...(token !== undefined && { token }),
-      ...(tls && { tls: operatorTls(this.directory) }),
-    });
   }
 
   async #harm(order: Order): Promise<Obeyed> {
@@ -295,10 +304,9 @@ export class LocalCluster {
     await keepPasswords(config, stores);
     await writeWhole(config.path, formatClusterFile(config, { withSecrets: true }));
     this.#processes = this.#household(config);
-    this.#operatorToken = readToken(config, 'operator');
     this.#observer = this.#makeObserver(config);
     const control = await this.#control.listen(namespaces?.machine);
-    this.#environment = environmentFor(control, this.#operatorToken);
+    this.#environment = { BATON_LOCAL_CONTROL: control.url, BATON_LOCAL_CONTROL_TOKEN: control.token };
     await this.#startAll(this.#processes.filter(({ role }) => role === 'acceptor'));
     await this.#startAll(this.#processes.filter(({ role }) => role === 'node' || role === 'dns'));
     await this.#startAll(this.#processes.filter(({ role }) => role === 'gateway'));
@@ -309,10 +317,9 @@ export class LocalCluster {
   }
 
   #makeObserver(config: ClusterConfig): Observer {
-    const token = this.#operatorToken;
     return new Observer({
       nodes: nodesOf(config).flatMap(({ http }) => (http ? [{ http }] : [])),
-      ...(token !== undefined && { token }),
+      token: readToken(config, 'operator'),
       ...(config.tls && { tls: operatorTls(this.directory) }),
     });
   }
@@ -461,13 +468,4 @@ export class LocalCluster {
 
 function namesIn(names: Names): readonly string[] {
   return typeof names === 'string' ? [names] : names;
-}
-
-/** Nodes without a token let everybody on this machine act; orders are for its owner, so only those with one can pass them on. */
-function environmentFor(
-  { url, token }: NonNullable<ClusterState['control']>,
-  operatorToken: string | undefined,
-): Readonly<Record<string, string>> {
-  if (operatorToken === undefined) return {};
-  return { BATON_LOCAL_CONTROL: url, BATON_LOCAL_CONTROL_TOKEN: token };
 }

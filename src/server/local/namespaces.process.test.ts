@@ -66,7 +66,6 @@ test('a region that is cut off is replaced, in each direction, and comes back wh
     portBase: 'free',
     namespaces: true,
     gateways: true,
-    tokens: true,
   });
   await cluster.start();
   await cluster.waitForWriters(['west'], WAIT_MS);

@@ -10,8 +10,6 @@ export interface LocalClusterOptions extends ShapeOptions {
   readonly portBase?: number | 'free';
   /** A gateway for each region and a global one. Without it: as the directory has it, or none. */
   readonly gateways?: boolean;
-  /** Tokens of viewers and of operators, and nodes that pass on the orders of operators. A directory that has them keeps them. */
-  readonly tokens?: boolean;
   /** A network namespace for each region and acceptor: then links can be cut. Needs root. */
   readonly namespaces?: boolean;
   /** The directory goes when this process does, however it ends. */

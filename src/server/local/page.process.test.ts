@@ -1,15 +1,18 @@
 /** What the web page stands on: tokens, orders that go through a node, and the built-in load. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../../test/support/until.ts';
+import { NODE_HOST, openAcceptor } from '../../caspaxos/index.ts';
+import { BatonClient } from '../../client/index.ts';
+import { dial } from '../../transport/index.ts';
 import { formatAddress, nodesOf } from '../config/index.ts';
 import { LocalCluster, type LocalClusterOptions, readState } from './index.ts';
 
 const SHAPE = { regions: 3, acceptors: 3, partitionSets: 2, portBase: 'free' } as const;
-const SECRETS = ['operator.token', 'viewer.token'];
+const SECRETS = ['node', 'client', 'operator', 'viewer', 'acceptor'].map((name) => `${name}.token`);
 const WAIT_MS = 120_000;
 
 let directory: string;
@@ -49,35 +52,80 @@ describe('the tokens of a cluster', () => {
   test('come to a directory that has none at the next start, and stay; they are for its owner', async () => {
     const small = { regions: 1, acceptors: 1, partitionSets: 1, portBase: 'free' } as const;
     const before = await start(small);
-    expect(before.operatorToken).toBeUndefined();
-    expect(before.page).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
-    expect((await ask('west', '/v1/partition-sets')).status).toBe(200);
-    expect((await ask('west', '/v1/local')).status).toBe(404);
     await before.killAll();
+    // As a version of Baton left it that made none.
+    const file = join(directory, 'baton.yaml');
+    writeFileSync(file, contentsOf('baton.yaml').replace(/^tokens:\n(?: .*\n?)*/m, ''));
+    for (const name of SECRETS) rmSync(join(directory, name));
 
-    const after = await start({ tokens: true });
-    const [operator, viewer] = SECRETS.map(contentsOf) as [string, string];
-    expect(operator).not.toBe(viewer);
-    expect(after.operatorToken).toBe(operator);
-    expect(after.page).toBe(`${before.page}#token=${operator}`);
+    const after = await start({});
+    const secrets = SECRETS.map(contentsOf);
+    expect(new Set(secrets).size).toBe(SECRETS.length);
+    expect(after.operatorToken).toBe(contentsOf('operator.token'));
+    expect(after.page).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/#token=${after.operatorToken}$`));
     for (const name of SECRETS) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
-    const file = contentsOf('baton.yaml');
-    for (const name of SECRETS) expect(file).toContain(`{ file: ./${name} }`);
-    expect((await ask('west', '/v1/partition-sets')).status).toBe(401);
-    expect((await ask('west', '/v1/partition-sets', viewer)).status).toBe(200);
+    for (const name of SECRETS) expect(contentsOf('baton.yaml')).toContain(`{ file: ./${name} }`);
     await after.waitForWriters(['west'], WAIT_MS);
     await after.killAll();
 
-    const again = await start({});
-    expect([again.operatorToken, ...SECRETS.map(contentsOf)]).toEqual([operator, operator, viewer]);
+    await start({});
+    expect(SECRETS.map(contentsOf)).toEqual(secrets);
+  });
+});
+
+describe('without its token', () => {
+  test('no port does anything for anybody; and no token opens the door of another', async () => {
+    const running = await start({ ...SHAPE, gateways: true });
+    await running.waitForWriters(['west'], WAIT_MS);
+    const { config, connectOptions, clientToken, operatorToken } = running;
+    const nodeToken = contentsOf('node.token');
+    for (const { address, region } of nodesOf(config)) {
+      const other = nodesOf(config).find((node) => node.region !== region)!;
+      for (const token of [undefined, nodeToken, operatorToken]) {
+        const connecting = BatonClient.connect({
+          ...connectOptions,
+          token,
+          endpoints: [formatAddress(address)],
+          timeoutMs: 1000,
+        });
+        await expect(connecting).rejects.toMatchObject({ code: 'NOT_AUTHENTICATED' });
+      }
+      for (const token of [undefined, clientToken, operatorToken]) {
+        const peer = {
+          role: 'node',
+          cluster: config.cluster,
+          node: other.name,
+          region: other.region,
+        } as const;
+        const dialling = dial({ address, self: { ...peer, incarnation: 2 ** 40 }, host: NODE_HOST, token });
+        await expect(dialling).rejects.toMatchObject({ code: 'NOT_AUTHORIZED' });
+      }
+      for (const path of ['/v1/partition-sets', '/v1/local', '/v1/node', '/v1/events'])
+        for (const token of [undefined, clientToken, nodeToken])
+          expect((await ask(region, path, token)).status).toBe(401);
+      expect((await ask(region, '/v1/local/orders', undefined, { action: 'heal' })).status).toBe(401);
+    }
+    for (const { url } of config.acceptors) {
+      expect((await fetch(`${url}/metrics`)).status).toBe(401);
+      for (const token of [undefined, clientToken, operatorToken, nodeToken]) {
+        const acceptor = openAcceptor(url, { token, timeoutMs: 2000 });
+        await expect(acceptor.describe()).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
+        await acceptor.close();
+      }
+    }
+    for (const gateway of config.gateways)
+      expect((await fetch(`http://${formatAddress(gateway.address)}/dbs`)).status).toBe(401);
+    const client = await BatonClient.connect(connectOptions);
+    await client.container('items').upsert({ id: 'with the token' });
+    await client.close();
   });
 });
 
 describe('an order from the page', () => {
   test('goes through any node, from operators only; the load goes on while a region is lost', async () => {
-    const running = await start({ ...SHAPE, tokens: true });
+    const running = await start({ ...SHAPE });
     await running.waitForWriters(['west'], WAIT_MS);
-    const operator = running.operatorToken!;
+    const operator = running.operatorToken;
     const order = (body: object, token = operator): Promise<Response> =>
       ask('east', '/v1/local/orders', token, body);
     const look = async () =>
@@ -105,12 +153,12 @@ describe('an order from the page', () => {
   });
 
   test('needs a secret that neither logs nor arguments have, and a load ends with its cluster', async () => {
-    const running = await start({ ...SHAPE, regions: 1, minimumDurability: 1, tokens: true });
+    const running = await start({ ...SHAPE, regions: 1, minimumDurability: 1 });
     await running.waitForWriters(['west'], WAIT_MS);
     await running.load(true);
     await until('writes are acknowledged', () => running.state.load.acknowledged > 0);
     const { control, processes } = (await readState(directory))!;
-    const secrets = [control!.token, running.operatorToken!];
+    const secrets = [control!.token, ...SECRETS.map(contentsOf)];
     for (const { pid } of processes) {
       const words = execFileSync('ps', ['-ww', '-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
       expect(words).toContain('--config');

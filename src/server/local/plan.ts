@@ -10,7 +10,6 @@ import { storesOf } from './stores.ts';
 
 export const CLUSTER_FILE_NAME = 'baton.yaml';
 export const CERTIFICATES = 'certs';
-export const ACCEPTOR_TOKEN = 'acceptor.token';
 const NAME = 'demo';
 const GATEWAY = 'gateway';
 /** Of the documentation's examples of BoundedStaleness. */
@@ -20,7 +19,7 @@ export interface PlanOptions {
   readonly directory: string;
   readonly shape: Shape;
   readonly ground: Ground;
-  /** Beyond loopback: certificates and tokens. */
+  /** Beyond loopback: with certificates. */
   readonly secure: boolean;
 }
 
@@ -58,9 +57,6 @@ export function settle(
 ): ClusterConfig {
   const { tls: _, ...rest } = config;
   const at = (name: string): string => join(directory, CERTIFICATES, name);
-  const { acceptor: __, ...tokens } = config.tokens;
-  const position = { line: 1, column: 1 };
-  const token = { at: position, kind: 'file', file: join(directory, ACCEPTOR_TOKEN) } as const;
   return {
     ...rest,
     regions: shape.regions.map((region, index) => ({
@@ -81,7 +77,6 @@ export function settle(
     ...doorsOf(config, directory, ground),
     dns: { listen: ground.dns, zone: config.dns?.zone ?? DEFAULT_ZONE },
     ...(secure && { tls: { ca: at('ca.pem'), cert: at('{name}.pem'), key: at('{name}.key') } }),
-    tokens: secure ? { ...tokens, acceptor: token } : tokens,
   };
 }
 

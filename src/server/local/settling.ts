@@ -63,11 +63,11 @@ export async function settleDown(options: LocalClusterOptions, guard: Guard): Pr
 
 function furnish(
   config: ClusterConfig,
-  { directory, tokens }: LocalClusterOptions,
+  { directory }: LocalClusterOptions,
   stores: readonly GivenStore[],
 ): ClusterConfig {
   const housed = stores.length > 0 ? withStores(config, stores, directory) : config;
-  return tokens === true ? withTokens(housed, directory) : housed;
+  return withTokens(housed, directory);
 }
 
 function demandNoStores({ stores }: Shape): void {

@@ -69,11 +69,10 @@ describe('the cluster file', () => {
     expect(shapeOf(read)).toEqual(shapeFor(options));
   });
 
-  test('beyond loopback has certificates and a token', () => {
+  test('beyond loopback has certificates', () => {
     const hosts = planned({}, true);
     expect(hosts.tls?.cert).toMatch(/\{name\}\.pem$/);
     expect(hosts.acceptors[0]!.url).toBe('https://127.0.0.1:4301');
-    expect(hosts.tokens.acceptor?.kind).toBe('file');
   });
 
   test('moves to other addresses with everything else that people wrote into it', () => {

@@ -10,7 +10,6 @@ import { BatonClient, type ConnectOptions } from '../../client/index.ts';
 import type { ClusterConfig } from '../config/cluster-config.ts';
 import { formatAddress } from '../config/values.ts';
 import { endpointOf, nodesOf } from '../config/layout.ts';
-import { operatorTls } from '../local/certificates.ts';
 import {
   type CutOptions,
   type LoadState,
@@ -90,14 +89,7 @@ export class TestCluster {
 
   /** It is closed with the cluster at the latest. */
   async client(options: Partial<ConnectOptions> = {}): Promise<BatonClient> {
-    const { account, cluster, tls } = this.#local.config;
-    const client = await BatonClient.connect({
-      account: account.name,
-      cluster,
-      endpoints: Object.values(this.addresses).flat(),
-      ...(tls && { tls: operatorTls(this.directory) }),
-      ...options,
-    });
+    const client = await BatonClient.connect({ ...this.#local.connectOptions, ...options });
     this.#clients.add(client);
     return client;
   }
@@ -110,17 +102,22 @@ export class TestCluster {
     );
   }
 
-  /** The web page of the cluster; with `tokens: true` for its operators. */
+  /** The web page of the cluster, for its operators. */
   get page(): string | undefined {
     return this.#local.page;
   }
 
-  /** With `tokens: true`: what nodes want to be shown over HTTP by whoever acts. */
-  get operatorToken(): string | undefined {
+  /** What nodes want to be shown over HTTP by whoever acts. */
+  get operatorToken(): string {
     return this.#local.operatorToken;
   }
 
-  /** What they sign with. */
+  /** How a client of another process connects: what `BatonClient.connect` takes, and the token with it. */
+  get connectOptions(): ConnectOptions {
+    return this.#local.connectOptions;
+  }
+
+  /** What HTTP clients sign with. */
   get key(): string {
     return readKey(this.#local.config);
   }
