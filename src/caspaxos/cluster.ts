@@ -16,7 +16,6 @@ import {
   type Backoff,
   type Configuration,
   type CounterSource,
-  decodeEnvelope,
   type Doubt,
   DEFAULT_PROPOSER_POLICY,
   takeTurns,
@@ -55,7 +54,7 @@ import {
   type ReadResult,
   type UnknownOperation,
 } from './outcomes.ts';
-import { readQuorum } from './read.ts';
+import { readEnvelope, readJson, readQuorum } from './read.ts';
 import { Register, type RegisterEnvironment } from './register.ts';
 import { checkKey, checkOperation, CONFIGURATION_KEY, DEFAULT_MAX_VALUE_BYTES, sameJson } from './values.ts';
 import { watchRegister, type WatchOptions } from './watch.ts';
@@ -468,36 +467,6 @@ function notBegun({ code, message }: CasPaxosError, retryOf: UnknownOperation | 
     error: new CasPaxosError(code, message, { outcome: 'unknown' }),
     operation: retryOf,
   };
-}
-
-/** What a codec of the caller's own does not like is the caller's matter. */
-function readEnvelope<T>(key: string, text: string | undefined, codec: Codec<T>): ReadResult<T> {
-  const { version, json } = orThrow(
-    () => decodeEnvelope(text),
-    (error) => unreadable(key, error),
-  );
-  return readJson(key, json, version, codec);
-}
-
-function readJson<T>(key: string, json: string | undefined, version: number, codec: Codec<T>): ReadResult<T> {
-  if (json === undefined) return { value: undefined, version };
-  const value = orThrow(
-    () => codec.decode(json),
-    (error) => (error instanceof SyntaxError ? unreadable(key, error) : error),
-  );
-  return { value, version };
-}
-
-function unreadable(key: string, error: unknown): CasPaxosError {
-  return asCasPaxosError(error, 'CORRUPT_RECORD', `Register ${key} cannot be read`);
-}
-
-function orThrow<R>(work: () => R, asError: (error: unknown) => unknown): R {
-  try {
-    return work();
-  } catch (error) {
-    throw asError(error);
-  }
 }
 
 function proposerName(name: string): string {

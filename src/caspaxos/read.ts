@@ -1,6 +1,9 @@
-/** The cheap read over real acceptors: ask all, believe a quorum that agrees (`core/reader.ts`). */
-import { QUERY, QuorumReader, type ReadVerdict, type RegisterReply } from './core/index.ts';
+/** The cheap read over real acceptors: ask all, believe a quorum that agrees (`core/reader.ts`); and what a value says to its reader. */
+import { decodeEnvelope, QUERY, QuorumReader, type ReadVerdict, type RegisterReply } from './core/index.ts';
 import { isBallot, isZeroBallot } from '../protocol/index.ts';
+import { type Codec } from './editing.ts';
+import { asCasPaxosError, type CasPaxosError } from './errors.ts';
+import type { ReadResult } from './outcomes.ts';
 import type { RegisterEnvironment, View } from './register.ts';
 
 /** A change half-way is often all the way a moment later; asking again disturbs nobody. */
@@ -46,4 +49,39 @@ function ask(key: string, view: View, environment: RegisterEnvironment): Promise
     };
     for (const batcher of view.batchers) batcher.send(request, onReply);
   });
+}
+
+/** What a codec of the caller's own does not like is the caller's matter. */
+export function readEnvelope<T>(key: string, text: string | undefined, codec: Codec<T>): ReadResult<T> {
+  const { version, json } = orThrow(
+    () => decodeEnvelope(text),
+    (error) => unreadable(key, error),
+  );
+  return readJson(key, json, version, codec);
+}
+
+export function readJson<T>(
+  key: string,
+  json: string | undefined,
+  version: number,
+  codec: Codec<T>,
+): ReadResult<T> {
+  if (json === undefined) return { value: undefined, version };
+  const value = orThrow(
+    () => codec.decode(json),
+    (error) => (error instanceof SyntaxError ? unreadable(key, error) : error),
+  );
+  return { value, version };
+}
+
+function unreadable(key: string, error: unknown): CasPaxosError {
+  return asCasPaxosError(error, 'CORRUPT_RECORD', `Register ${key} cannot be read`);
+}
+
+function orThrow<R>(work: () => R, asError: (error: unknown) => unknown): R {
+  try {
+    return work();
+  } catch (error) {
+    throw asError(error);
+  }
 }

@@ -59,9 +59,9 @@ export interface RegisterEnvironment {
   onUnavailable(): void;
   onIdle(register: Register): void;
   /** What that acceptor said of the register is not believed. */
-  onDoubt(acceptor: number, key: string, doubt: Doubt): void;
+  onDoubt(this: void, acceptor: number, key: string, doubt: Doubt): void;
   /** An error in the work on the register; what its change is ended with. */
-  onError(key: string, error: unknown): CasPaxosError;
+  onError(this: void, key: string, error: unknown): CasPaxosError;
 }
 
 export interface Job {

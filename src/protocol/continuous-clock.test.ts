@@ -5,7 +5,7 @@ import { ContinuousClock } from './continuous-clock.ts';
 class Machine {
   awakeMs = 1000;
   asleepMs = 0;
-  wallOffset = Date.UTC(2026, 0, 1);
+  wallOffset = 1_767_225_600_000;
   uptimesAsked = 0;
   uptimeGrainMs = 10;
   /** What happens between the first and the second question of a look. */

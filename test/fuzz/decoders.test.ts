@@ -440,7 +440,7 @@ describe.each(DECODERS)('the decoder of $name', ({ seed, decode, seal = (bytes) 
     try {
       decode(seal(Buffer.from(bytes)));
     } catch (error) {
-      if (!isRefusal(error)) throw new Error(`${bytes.toString('hex').slice(0, 400)}`, { cause: error });
+      if (!isRefusal(error)) throw new Error(bytes.toString('hex').slice(0, 400), { cause: error });
     }
   }
 

@@ -48,7 +48,7 @@ interface Own extends DirectoryLock {
   readonly name: string;
   readonly directory: string;
   /** Of a file in the directory, for the kernel. */
-  pathOf(name: string): string;
+  pathOf(this: void, name: string): string;
 }
 
 /** It listens before it has the name by which others look for it: what refuses under such a name is gone for good. */
