@@ -102,13 +102,13 @@ export class GatewayServer implements StoreServer {
     this.#copies += 1;
     const ending = `.copy${this.#copies}`;
     await this.kill();
-    await this.#eachDisk((disk) => cp(disk, disk + ending, { recursive: true, preserveTimestamps: true }));
+    await this.#eachDisk((disk) => copy(disk, disk + ending));
     await this.start();
     return async () => {
       await this.kill();
       await this.#eachDisk(async (disk) => {
         await rm(disk, { recursive: true, force: true });
-        await cp(disk + ending, disk, { recursive: true, preserveTimestamps: true });
+        await copy(disk + ending, disk);
       });
       await this.start();
     };
@@ -170,4 +170,10 @@ export class GatewayServer implements StoreServer {
       }
     });
   }
+}
+
+/** Without the sockets of processes that were killed, which Node does not copy. */
+function copy(from: string, to: string): Promise<void> {
+  const filter = (path: string): boolean => !path.endsWith('.sock');
+  return cp(from, to, { recursive: true, preserveTimestamps: true, filter });
 }
