@@ -405,7 +405,7 @@ describe('a start that cannot be is one line', () => {
     expect(await misused('acceptor', ...config, '--name', 'a1', '--data', 'x')).toContain(
       'the cluster file gives that setting.',
     );
-    expect(await misused('acceptor')).toContain('Either --data or --config and --name must be given.');
+    expect(await misused('acceptor')).toContain('Give either --data, or --config and --name.');
   });
 
   test('what is wrong with the file is a line for each', async () => {

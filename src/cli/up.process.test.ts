@@ -71,10 +71,15 @@ async function exitOf(child: ChildProcess): Promise<unknown> {
   return child.exitCode ?? child.signalCode;
 }
 
-/** Signals that come soon after the first are taken for repetitions of it: this one goes on until it is heard. */
+/**
+ * Signals that come soon after the first are taken for repetitions of it: this one goes on until it is heard, and no longer, because
+ * a process that is ending has taken its handlers down.
+ */
 async function killedAtOnce(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown> {
   child.kill(signal);
-  const again = setInterval(() => child.kill(signal), 100);
+  const again = setInterval(() => {
+    if (!output.includes('Killing the cluster')) child.kill(signal);
+  }, 300);
   try {
     return await exitOf(child);
   } finally {
