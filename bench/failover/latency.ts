@@ -37,6 +37,7 @@ export async function directLatency(
     host: NODE_HOST,
     address,
     self: { role: 'client', cluster: config.cluster, node: 'bench', region: 'client', incarnation: 1 },
+    token: ground.cluster.clientToken,
   });
   try {
     return await latencyOf(async () => {

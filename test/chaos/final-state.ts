@@ -91,6 +91,7 @@ async function linkTo(ground: Ground, links: Map<string, Connection>, node: Plac
       incarnation: 1,
     },
     tls: ground.tls,
+    token: ground.cluster.clientToken,
   });
   links.set(node.name, link);
   return link;
