@@ -55,7 +55,9 @@ describe('a backup', () => {
     const later = set.put('west', 'd-3', 'too late');
     const manifest = await taking;
     await later;
-    expect(manifest).toMatchObject({ partitionSet: PARTITION_SET, lsn: 50, base: 1, entries: 50 });
+    expect(manifest).toMatchObject({ partitionSet: PARTITION_SET, lsn: 50 });
+    // A log may be tidied at any time.
+    expect(manifest.entries).toBe(51 - manifest.base);
     const store = emptyStore();
     await restoreBackup(path, store);
     for (let id = 0; id < 20; id += 1)
