@@ -4,11 +4,13 @@
  */
 import type { EnginePartition } from '../../engine/index.ts';
 import {
+  awakeIn,
   type Configuration,
   currentReport,
   type FailoverState,
   type HostedAgent,
-  MISSED_BEATS,
+  MACHINE_VERSION,
+  missedBeats,
   namesOf,
   type RegionName,
   statusOf,
@@ -109,7 +111,7 @@ function regionView(state: FailoverState, name: RegionName): RegionView {
     gclsn: report?.gclsn ?? null,
     version,
     // One that was added again goes on from the beat that it had: it lives when a process of it has reported.
-    isLive: version > 0 && missed < MISSED_BEATS && stop !== incarnation,
+    isLive: version > 0 && missed < missedBeats(awakeIn(state, MACHINE_VERSION)) && stop !== incarnation,
     reportedUnder: report === undefined ? null : state.gcn,
     reaches: report?.reaches ?? [],
     isStopped: stop !== undefined && stop === incarnation,

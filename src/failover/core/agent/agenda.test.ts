@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { configurationOf } from '../../../../test/failover/agent-scene.ts';
-import { type FailoverState, newState, PROFILES, type Timings } from '../machine/index.ts';
+import { type FailoverState, MACHINE_VERSION, newState, PROFILES, type Timings } from '../machine/index.ts';
 import { namedPolicy } from '../scheduling/policy.ts';
 import { Agenda, type Due } from './agenda.ts';
 import { Watch } from './watch.ts';
@@ -19,12 +19,19 @@ function reader(timings: Timings, changes: Partial<FailoverState> = {}, hints = 
   const watch = new Watch();
   watch.onBeat({ gcn: state.gcn, writer: 'a', beat: 1 }, LEARNED_AT);
   const { observer } = namedPolicy('baton');
-  const agenda = new Agenda({ region: 'b', observer, hints, firstBeatAt: LATER });
+  const agenda = new Agenda({ region: 'b', observer, hints, firstBeatAt: LATER, version: MACHINE_VERSION });
   return { agenda, next: () => agenda.next(state, watch, true, false) };
 }
 
+/** Every region runs that version of the machine. */
+function runBy(version: number): FailoverState {
+  const state = newState('ps', configurationOf({ timings: PROFILES.fast }));
+  const regions = Object.entries(state.regions).map(([name, region]) => [name, { ...region, version }]);
+  return { ...state, regions: Object.fromEntries(regions) as FailoverState['regions'] };
+}
+
 describe('the next heartbeat', () => {
-  const STATE = newState('ps', configurationOf({ timings: PROFILES.fast }));
+  const STATE = runBy(MACHINE_VERSION);
   const after = (
     region: string,
     isSlow: boolean,
@@ -32,7 +39,7 @@ describe('the next heartbeat', () => {
     hints = true,
   ): number => {
     const { observer } = namedPolicy('baton');
-    const agenda = new Agenda({ region, observer, hints, firstBeatAt: LATER });
+    const agenda = new Agenda({ region, observer, hints, firstBeatAt: LATER, version: MACHINE_VERSION });
     return agenda.beatMs({ ...STATE, ...changes }, isSlow);
   };
 
@@ -50,6 +57,7 @@ describe('the next heartbeat', () => {
     ['anybody while they move', 'c', { phase: 'Graceful', target: 'b' }],
     ['anybody while there is no writer', 'c', { phase: 'Ungraceful', writer: null }],
     ['who is told nothing by hints', 'b', {}, false],
+    ['who would be taken for dead by an older machine', 'b', { regions: runBy(2).regions }],
   ])('of %s comes after one whatever updates take', (_, region, changes, hints = true) => {
     expect(after(region, true, changes, hints)).toBe(1000);
   });

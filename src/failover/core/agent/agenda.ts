@@ -5,7 +5,7 @@
  */
 import { lookAgainMs } from '../scheduling/observer.ts';
 import type { PolicyElements } from '../scheduling/policy.ts';
-import { type FailoverState, type RegionName, settleMs } from '../machine/index.ts';
+import { awakeIn, type FailoverState, missedBeats, type RegionName, settleMs } from '../machine/index.ts';
 import { certainlyOver } from '../time.ts';
 import type { Watch } from './watch.ts';
 
@@ -27,7 +27,7 @@ const OVERDUE_INTERVALS = 1.1;
 
 /**
  * A region that only watches beats so seldom where updates take long: every other time, so that it keeps its slot between the
- * others' (`policy.ts`). It is not taken for dead over it: that takes one missed beat more (`MISSED_BEATS`).
+ * others' (`policy.ts`). It is not taken for dead over it, as soon as every machine is patient enough (`missedBeats`).
  */
 const WATCHING_INTERVALS = 2;
 
@@ -37,6 +37,8 @@ export interface AgendaOptions {
   /** Whether peers send hints, so that a missing one means something. */
   readonly hints: boolean;
   readonly firstBeatAt: number;
+  /** Of the machine that runs here. */
+  readonly version: number;
 }
 
 export class Agenda {
@@ -56,8 +58,9 @@ export class Agenda {
   /** From one heartbeat to the next. A hint tells whoever only watches that the writer lives: its own beat can wait, if it must. */
   beatMs(state: FailoverState, isSlow: boolean): number {
     const { intervalMs } = state.configuration.timings;
-    const isPatient = isSlow && this.#options.hints && isOnlyWatching(state, this.#options.region);
-    return isPatient ? intervalMs * WATCHING_INTERVALS : intervalMs;
+    const { hints, region, version } = this.#options;
+    const mayWatch = isSlow && hints && missedBeats(awakeIn(state, version)) > WATCHING_INTERVALS;
+    return mayWatch && isOnlyWatching(state, region) ? intervalMs * WATCHING_INTERVALS : intervalMs;
   }
 
   /** An update is wanted at that moment, if not before. */

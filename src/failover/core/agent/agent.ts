@@ -67,10 +67,10 @@ export class AgentStateMachine {
   constructor(options: AgentOptions, port: AgentPort) {
     this.#options = options;
     this.#port = port;
-    this.#machine = machineOf(options.version ?? MACHINE_VERSION);
-    const { region, policy, hints, firstBeatAt } = options;
+    const { region, policy, hints, firstBeatAt, version = MACHINE_VERSION } = options;
+    this.#machine = machineOf(version);
     this.retries = new Retries(options);
-    this.#agenda = new Agenda({ region, observer: policy.observer, hints, firstBeatAt });
+    this.#agenda = new Agenda({ region, observer: policy.observer, hints, firstBeatAt, version });
   }
 
   get state(): FailoverState | undefined {

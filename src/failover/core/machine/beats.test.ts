@@ -7,10 +7,12 @@ import {
   silence,
   writerSays,
 } from '../../../../test/failover/reports.ts';
-import { FORGIVEN_AFTER, MISSED_BEATS } from './beats.ts';
+import { FORGIVEN_AFTER, missedBeats } from './beats.ts';
 import { PROFILES } from './configuration.ts';
-import { type FailoverState, statusOf } from './state.ts';
+import { type FailoverState, MACHINE_VERSION, statusOf } from './state.ts';
 import { transition } from './transition.ts';
+
+const ENOUGH_MISSED = missedBeats(MACHINE_VERSION);
 
 const beatOf = (state: FailoverState, name = 'A') => state.regions[name]!.beat;
 
@@ -134,11 +136,11 @@ describe('what is counted in beats', () => {
   const writerBeats = (state: FailoverState, times: number) =>
     after(state, ...Array.from({ length: times }, () => (now: FailoverState) => heartbeat(now, 'A')));
 
-  test('a region that the writer finds without a new beat twice in a row is dead, and its live beats are forgotten', () => {
-    const state = writerBeats(healthy(), MISSED_BEATS - 1);
-    expect(state.regions['B']).toMatchObject({ missed: MISSED_BEATS - 1, live: 3 });
+  test('a region that the writer finds without a new beat three times in a row is dead, and its live beats are forgotten', () => {
+    const state = writerBeats(healthy(), ENOUGH_MISSED - 1);
+    expect(state.regions['B']).toMatchObject({ missed: ENOUGH_MISSED - 1, live: 3 });
     const dead = writerBeats(state, 1);
-    expect(dead.regions['B']).toMatchObject({ missed: MISSED_BEATS, live: 0 });
+    expect(dead.regions['B']).toMatchObject({ missed: ENOUGH_MISSED, live: 0 });
     const back = after(
       dead,
       (now) => heartbeat(now, 'B'),

@@ -9,10 +9,14 @@ import type { RegionReport } from './report.ts';
 import { type FailoverState, namesOf, type RegionState, regionOf, unfenced, withRegion } from './state.ts';
 
 /**
- * Found with no new beat so often in a row by the writer's own, a region counts as dead. One that only watches may beat every
- * other interval (`agenda.ts`), and may be late with it.
+ * Found with no new beat so often in a row by the writer's own, a region counts as dead. Since version 3 one that only watches may
+ * beat every other interval (`agenda.ts`), and may be late with it. `awake`: the version that is switched on; as long as a region
+ * runs an older one it counts to two, and so do all, and nobody beats that seldom.
  */
-export const MISSED_BEATS = 3;
+export function missedBeats(awake: number): number {
+  return awake >= 3 ? 3 : 2;
+}
+
 /** A write region that has done well for so long is forgiven its earlier deaths. */
 export const FORGIVEN_AFTER = 20;
 const ENOUGH_LIVE = 1000;
@@ -39,7 +43,12 @@ export function isNewIncarnation(before: FailoverState, report: RegionReport): b
   return report.incarnation > (regionOf(before, report.region)?.incarnation ?? 0);
 }
 
-export function takeDown(state: FailoverState, report: RegionReport): FailoverState {
+export function takeDown(
+  state: FailoverState,
+  report: RegionReport,
+  _before: FailoverState,
+  awake: number,
+): FailoverState {
   const known = state.regions[report.region]!;
   const counts = state.writer !== report.region || renews(state, report);
   const { stop, building: _building, ...kept } = known;
@@ -62,7 +71,10 @@ export function takeDown(state: FailoverState, report: RegionReport): FailoverSt
     ...(isStopped && { stop: report.incarnation }),
   };
   const next = { ...state, regions: { ...state.regions, [report.region]: updated } };
-  return withPhase2(state.writer === report.region && counts ? onWriterBeat(next, report) : next, report);
+  return withPhase2(
+    state.writer === report.region && counts ? onWriterBeat(next, report, awake) : next,
+    report,
+  );
 }
 
 function liveBeats(state: FailoverState, report: RegionReport, known: RegionState): number {
@@ -71,7 +83,7 @@ function liveBeats(state: FailoverState, report: RegionReport, known: RegionStat
 }
 
 /** The writer's scheduled beats are the clock of everything that is counted in beats. */
-function onWriterBeat(state: FailoverState, report: RegionReport): FailoverState {
+function onWriterBeat(state: FailoverState, report: RegionReport, awake: number): FailoverState {
   const { leaseMs } = state.configuration.timings;
   const renewed: FailoverState = {
     ...state,
@@ -85,7 +97,7 @@ function onWriterBeat(state: FailoverState, report: RegionReport): FailoverState
   if (good >= FORGIVEN_AFTER) {
     next = { ...next, regions: { ...next.regions, [report.region]: { ...writer, good } } };
   }
-  for (const name of namesOf(state)) if (name !== report.region) next = lookAt(next, name);
+  for (const name of namesOf(state)) if (name !== report.region) next = lookAt(next, name, awake);
   const { damping } = next;
   return damping.wait === 0 ? next : { ...next, damping: { ...damping, wait: damping.wait - 1 } };
 }
@@ -103,11 +115,12 @@ function heldLeaseMs(state: FailoverState, { writer }: RegionReport): number {
   return unfenced(state).length > 0 ? state.leaseMs : (writer?.leaseMs ?? state.leaseMs);
 }
 
-function lookAt(state: FailoverState, name: string): FailoverState {
+function lookAt(state: FailoverState, name: string, awake: number): FailoverState {
+  const enough = missedBeats(awake);
   const { beat, seen, missed, live } = state.regions[name]!;
   if (beat > seen) return withRegion(state, name, { seen: beat, missed: 0 });
-  if (missed >= MISSED_BEATS) return state;
-  return withRegion(state, name, { missed: missed + 1, live: missed + 1 >= MISSED_BEATS ? 0 : live });
+  if (missed >= enough) return state;
+  return withRegion(state, name, { missed: missed + 1, live: missed + 1 >= enough ? 0 : live });
 }
 
 function withPhase2(

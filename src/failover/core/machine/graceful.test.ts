@@ -12,10 +12,12 @@ import {
   silence,
   writerSays,
 } from '../../../../test/failover/reports.ts';
-import { MISSED_BEATS } from './beats.ts';
+import { missedBeats } from './beats.ts';
 import { neededLive } from './graceful.ts';
 import type { RegionReport } from './report.ts';
-import type { FailoverState, RegionState } from './state.ts';
+import { type FailoverState, MACHINE_VERSION, type RegionState } from './state.ts';
+
+const ENOUGH_MISSED = missedBeats(MACHINE_VERSION);
 
 /** B has been elected; A, which is preferred, is back, in the lease set, and has two live beats. */
 function awayFromHome(changes: Parameters<typeof healthy>[0] = {}): FailoverState {
@@ -49,7 +51,7 @@ describe('a planned move begins', () => {
     ['is building', (state) => changed(state, 'A', { building: true })],
     ['is leaving', (state) => changed(state, 'A', { leaving: true })],
     ['has stopped', (state) => changed(state, 'A', { stop: 1 })],
-    ['misses its beats', (state) => changed(state, 'A', { missed: MISSED_BEATS })],
+    ['misses its beats', (state) => changed(state, 'A', { missed: ENOUGH_MISSED })],
     ['cannot commit', (state) => after(state, (now) => heartbeat(now, 'A', { canCommit: false }))],
     ['reaches too few', (state) => after(state, (now) => heartbeat(now, 'A', { reaches: [] }))],
     ['rule 19: is outside the lease set', (state) => ({ ...state, leaseSet: ['B', 'C'] })],
@@ -95,7 +97,7 @@ describe('a planned move begins', () => {
   test('to the most preferred of those that are ready', () => {
     const state = after(healthy(), () => intent({ kind: 'priorities', priorities: ['C', 'B', 'A'] }));
     expect(beats(state)).toMatchObject({ target: 'C', why: 'priority' });
-    expect(beats(changed(state, 'C', { missed: MISSED_BEATS }))).toMatchObject({ target: 'B' });
+    expect(beats(changed(state, 'C', { missed: ENOUGH_MISSED }))).toMatchObject({ target: 'B' });
   });
 
   test('not while paused, and an operator’s wish even then', () => {

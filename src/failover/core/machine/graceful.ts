@@ -11,7 +11,7 @@
  *
  * A writer that falls silent meanwhile is rule 4's matter, as always: the timeout alone never raises the GCN (rule 20).
  */
-import { grantedLeaseMs, isNewIncarnation, MISSED_BEATS, reachOf, renews } from './beats.ts';
+import { grantedLeaseMs, isNewIncarnation, missedBeats, reachOf, renews } from './beats.ts';
 import { allowsFailback, hasSignal, needsLeaseSet } from './configuration.ts';
 import { type HistoryEntry, remember } from './history.ts';
 import { close } from './intent-list.ts';
@@ -63,18 +63,25 @@ export function begin(
 /** An operator's wish comes first and skips damping; then signals and removals; then the priorities. */
 function nextMove(state: FailoverState, report: RegionReport, awake: number): Move | undefined {
   const wished = state.open.find(({ kind }) => kind === 'switchover')?.target;
-  if (wished !== undefined && isReady(state, report, wished)) return { target: wished, why: 'operator' };
-  if (isRevoked(state)) return awayFrom(state, report, 'operator');
+  if (wished !== undefined && isReady(state, report, wished, awake))
+    return { target: wished, why: 'operator' };
+  if (isRevoked(state)) return awayFrom(state, report, 'operator', awake);
   if (state.damping.wait > 0) return undefined;
-  if (state.regions[report.region]!.leaving === true) return awayFrom(state, report, 'leaving');
+  if (state.regions[report.region]!.leaving === true) return awayFrom(state, report, 'leaving', awake);
   if (state.paused === true) return undefined;
-  if (awake >= 2 && hasSignal(state.configuration, report.signals)) return awayFrom(state, report, 'signal');
+  if (awake >= 2 && hasSignal(state.configuration, report.signals))
+    return awayFrom(state, report, 'signal', awake);
   // Not home while an operator waits for another region to get ready.
-  return wished === undefined ? homeward(state, report) : undefined;
+  return wished === undefined ? homeward(state, report, awake) : undefined;
 }
 
-function awayFrom(state: FailoverState, report: RegionReport, why: GracefulReason): Move | undefined {
-  const target = state.configuration.priorities.find((name) => isReady(state, report, name));
+function awayFrom(
+  state: FailoverState,
+  report: RegionReport,
+  why: GracefulReason,
+  awake: number,
+): Move | undefined {
+  const target = state.configuration.priorities.find((name) => isReady(state, report, name, awake));
   return target === undefined ? undefined : { target, why };
 }
 
@@ -82,14 +89,14 @@ function awayFrom(state: FailoverState, report: RegionReport, why: GracefulReaso
  * To a region of higher priority that has been live for long enough; to the pinned one, and not away from it. It is never
  * urgent: a process that is busy with others' moves puts it off until its next beat.
  */
-function homeward(state: FailoverState, report: RegionReport): Move | undefined {
+function homeward(state: FailoverState, report: RegionReport, awake: number): Move | undefined {
   const { configuration, pin } = state;
   if (report.busy === true || pin === state.writer) return undefined;
   if (!allowsFailback(configuration.failback, report.at)) return undefined;
   const here = configuration.priorities.indexOf(report.region);
   const better = pin === undefined ? configuration.priorities.slice(0, here < 0 ? undefined : here) : [pin];
   const target = better.find(
-    (name) => isReady(state, report, name) && state.regions[name]!.live >= neededLive(state, name),
+    (name) => isReady(state, report, name, awake) && state.regions[name]!.live >= neededLive(state, name),
   );
   return target === undefined ? undefined : { target, why: 'priority' };
 }
@@ -99,7 +106,7 @@ export function neededLive(state: FailoverState, name: RegionName): number {
 }
 
 /** Healthy, built, caught up, in the lease set (rule 19), and able to commit once it is the writer (rule 8). */
-function isReady(state: FailoverState, report: RegionReport, name: RegionName): boolean {
+function isReady(state: FailoverState, report: RegionReport, name: RegionName, awake: number): boolean {
   const region = regionOf(state, name);
   const said = currentReport(state, name);
   if (name === state.writer || region === undefined || said === undefined) return false;
@@ -109,7 +116,7 @@ function isReady(state: FailoverState, report: RegionReport, name: RegionName): 
     region.building !== true &&
     region.leaving !== true &&
     region.stop === undefined &&
-    region.missed < MISSED_BEATS &&
+    region.missed < missedBeats(awake) &&
     said.unable !== true &&
     !hasSignal(state.configuration, said.signals) &&
     reachesEnough &&

@@ -4,7 +4,7 @@ export * from './configuration.ts';
 export * from './create.ts';
 export { candidates, isEligible, settleMs } from './election.ts';
 export { neededLive } from './graceful.ts';
-export { MISSED_BEATS, renews } from './beats.ts';
+export { missedBeats, renews } from './beats.ts';
 export * from './history.ts';
 export type { ClosedIntent, OpenIntent } from './intent-list.ts';
 export type { IntentBody, IntentKind } from './intents.ts';

@@ -10,9 +10,11 @@ import {
   quiescing,
   writerSays,
 } from '../../../../test/failover/reports.ts';
-import { MISSED_BEATS } from './beats.ts';
+import { missedBeats } from './beats.ts';
 import type { WriterReport } from './report.ts';
-import type { FailoverState } from './state.ts';
+import { type FailoverState, MACHINE_VERSION } from './state.ts';
+
+const ENOUGH_MISSED = missedBeats(MACHINE_VERSION);
 
 const asking = (state: FailoverState, says: Partial<WriterReport>, incarnation = 1) =>
   accepted(state, writerSays(state, says, { incarnation })).leaseSet;
@@ -116,7 +118,7 @@ describe('at weaker levels the lease set is the writer and those that report', (
   });
 
   test('a region that the writer finds dead is not', () => {
-    const beats = Array.from({ length: MISSED_BEATS }, () => (now: FailoverState) => heartbeat(now, 'A'));
+    const beats = Array.from({ length: ENOUGH_MISSED }, () => (now: FailoverState) => heartbeat(now, 'A'));
     expect(after(weak(), ...beats).leaseSet).toEqual(['A']);
     expect(after(weak(2), ...beats).leaseSet).toEqual(['A', 'C']);
   });

@@ -3,7 +3,7 @@
  * be elected. Only the writer changes it, apart from an election (rule 1): it asks, and the editor grants what keeps the
  * set at the minimum durability. At weaker levels nobody waits for it; it is the writer and whoever reports.
  */
-import { isNewIncarnation, MISSED_BEATS, renews } from './beats.ts';
+import { isNewIncarnation, missedBeats, renews } from './beats.ts';
 import { needsLeaseSet } from './configuration.ts';
 import type { RegionReport } from './report.ts';
 import { type FailoverState, type RegionName, regionOf } from './state.ts';
@@ -12,8 +12,9 @@ export function changeLeaseSet(
   state: FailoverState,
   report: RegionReport,
   before: FailoverState,
+  awake: number,
 ): FailoverState {
-  if (!needsLeaseSet(state.configuration.consistency)) return followReports(state, report);
+  if (!needsLeaseSet(state.configuration.consistency)) return followReports(state, report, awake);
   // Rule 2: a process that has just started asks for nothing that its predecessor worked out.
   if (report.region !== state.writer || report.writer === undefined || isNewIncarnation(before, report))
     return state;
@@ -54,7 +55,7 @@ export function withoutMember(state: FailoverState, region: RegionName): Failove
   return { ...state, leaseSet: state.leaseSet.filter((member) => member !== region) };
 }
 
-function followReports(state: FailoverState, report: RegionReport): FailoverState {
+function followReports(state: FailoverState, report: RegionReport, awake: number): FailoverState {
   const { region } = report;
   if (region !== state.writer) {
     const { building, leaving, stop } = state.regions[region]!;
@@ -66,7 +67,7 @@ function followReports(state: FailoverState, report: RegionReport): FailoverStat
   let next = state;
   for (const member of state.leaseSet) {
     const known = regionOf(state, member);
-    if (known === undefined || known.missed >= MISSED_BEATS || known.leaving === true)
+    if (known === undefined || known.missed >= missedBeats(awake) || known.leaving === true)
       next = withoutMember(next, member);
   }
   return next;

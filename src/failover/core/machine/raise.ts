@@ -3,7 +3,7 @@
  * every region must fence itself before it reports anew (rule 7). What the raise found is recorded inside the editor, for
  * the next writer to know whether, and against whom, it must still wait (rule 12).
  */
-import { canWrite, FORGIVEN_AFTER, isNewIncarnation, MISSED_BEATS } from './beats.ts';
+import { canWrite, FORGIVEN_AFTER, isNewIncarnation, missedBeats } from './beats.ts';
 import { hasSignal, needsLeaseSet } from './configuration.ts';
 import { certainlyOver } from '../time.ts';
 import { remember } from './history.ts';
@@ -114,26 +114,32 @@ export function onWriterUnable(
   state: FailoverState,
   report: RegionReport,
   before: FailoverState,
+  awake: number,
 ): FailoverState {
   if (report.region !== state.writer || state.paused === true || isNewIncarnation(before, report))
     return state;
   if (canWrite(report)) return state;
-  if (!hasSuccessor(state)) return state;
+  if (!hasSuccessor(state, awake)) return state;
   const cause = report.stopping === true ? 'stop' : 'unable';
   return raise(state, { cause, who: report.region, at: report.at });
 }
 
 /** Paper 7.2. A signal whose policy is `failover` takes the writes away at once. */
-export function onSignal(state: FailoverState, report: RegionReport): FailoverState {
+export function onSignal(
+  state: FailoverState,
+  report: RegionReport,
+  _before: FailoverState,
+  awake: number,
+): FailoverState {
   if (report.region !== state.writer || state.paused === true) return state;
   const isUp = hasSignal(state.configuration, report.signals, ['failover']);
-  return isUp && hasSuccessor(state)
+  return isUp && hasSuccessor(state, awake)
     ? raise(state, { cause: 'signal', who: report.region, at: report.at })
     : state;
 }
 
 /** Whether some other region looks able to take the writes: alive, built, able to commit, eligible at this level. */
-export function hasSuccessor(state: FailoverState): boolean {
+export function hasSuccessor(state: FailoverState, awake: number): boolean {
   return namesOf(state).some((name) => {
     const region = state.regions[name]!;
     const report = currentReport(state, name);
@@ -142,7 +148,7 @@ export function hasSuccessor(state: FailoverState): boolean {
       region.leaving !== true &&
       region.stop === undefined &&
       region.building !== true &&
-      region.missed < MISSED_BEATS &&
+      region.missed < missedBeats(awake) &&
       report !== undefined &&
       report.unable !== true &&
       !hasSignal(state.configuration, report.signals) &&

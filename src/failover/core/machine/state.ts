@@ -154,7 +154,7 @@ export type GracefulReason = (typeof GRACEFUL_REASONS)[number];
 
 export const SCHEMA = 1;
 /** Of this code. What came with a version switches on when every region runs it. */
-export const MACHINE_VERSION = 2;
+export const MACHINE_VERSION = 3;
 
 export function sameProgress(a: Progress, b: Progress): boolean {
   return compareProgress(a, b) === 0;
@@ -225,4 +225,9 @@ export function commonVersion(state: FailoverState): number {
     .filter(({ leaving, building, version }) => leaving !== true && !(building === true && version === 0))
     .map(({ version }) => version);
   return versions.length === 0 ? 0 : Math.min(...versions);
+}
+
+/** The version that is switched on where this one runs: every region has it. */
+export function awakeIn(state: FailoverState, version: number): number {
+  return Math.min(version, Math.max(1, commonVersion(state)));
 }

@@ -8,7 +8,7 @@ import { postIntent, settleIntents } from './intents.ts';
 import { type Refusal, refusal, tooNew } from './refusal.ts';
 import type { RegionReport, Report } from './report.ts';
 import { type MachineRule, RULES } from './rules.ts';
-import { commonVersion, departedOf, type FailoverState, MACHINE_VERSION, regionOf } from './state.ts';
+import { awakeIn, departedOf, type FailoverState, MACHINE_VERSION, regionOf } from './state.ts';
 
 export type Verdict =
   | { readonly verdict: 'accepted'; readonly state: FailoverState }
@@ -47,7 +47,7 @@ function update(
   rules: readonly MachineRule[],
 ): FailoverState {
   let next = state;
-  const awake = Math.min(version, Math.max(1, commonVersion(state)));
+  const awake = awakeIn(state, version);
   for (const rule of rules) {
     const isDecided = rule.to !== undefined && next.phase !== state.phase;
     if (rule.since > awake || isDecided || !rule.from.includes(next.phase)) continue;

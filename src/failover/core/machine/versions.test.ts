@@ -41,6 +41,7 @@ const countsReports: MachineRule = {
 const machines: Readonly<Record<number, Machine>> = {
   1: machineOf(1),
   2: machineOf(2),
+  3: machineOf(3),
   [NEXT]: machineWith(NEXT, [...RULES, countsReports]),
 };
 
@@ -146,8 +147,10 @@ const TRANSITIONS: Readonly<
 const pairs = [
   [1, 2],
   [2, 1],
-  [2, NEXT],
-  [NEXT, 2],
+  [2, 3],
+  [3, 2],
+  [3, NEXT],
+  [NEXT, 3],
   [1, NEXT],
   [NEXT, 1],
 ] as const;
@@ -249,6 +252,17 @@ describe('what came with a version sleeps until every region runs it', () => {
     expect(accepted(state, signal(state), machines[1]).phase).toBe('Steady');
   });
 
+  test('patience with regions that beat seldom: before that a machine counts to two, and so do all', () => {
+    const beats = Array.from({ length: 2 }, () => (now: FailoverState) => heartbeat(now, 'A'));
+    const state = healthy({ consistency: 'Session' });
+    const mixed = after(state, (now) => heartbeat(now, 'C', { version: 2 }), ...beats);
+    expect(mixed.leaseSet).toEqual(['A', 'C']);
+    expect(after(state, (now) => heartbeat(now, 'C'), ...beats).leaseSet).toEqual(['A', 'B', 'C']);
+    const older = beats.reduce((now, beat) => accepted(now, beat(now), machines[2]), state);
+    expect(older.regions['B']).toMatchObject({ missed: 2, live: 0 });
+    expect(older.leaseSet).not.toContain('B');
+  });
+
   test('its intents are refused meanwhile', () => {
     const mixed = after(healthy(), (now) => heartbeat(now, 'C', { version: 1 }));
     const verdict = machines[2]!(mixed, intent({ kind: 'maximum loss', writes: 1 }));
@@ -267,7 +281,7 @@ describe('what came with a version sleeps until every region runs it', () => {
     const woken = run(run(two, 'C', NEXT), 'A', NEXT);
     expect(count(woken)).toBe(1);
     // One that goes back to the release before puts it to sleep, and what it counted stays.
-    const back = run(run(woken, 'C', 2), 'A', NEXT);
+    const back = run(run(woken, 'C', 3), 'A', NEXT);
     expect(count(back)).toBe(1);
     expect(back.regions['A']).toMatchObject({ count: 1 });
     expect(back.configuration).toMatchObject({ count: 1 });
@@ -285,7 +299,7 @@ describe('what came with a version sleeps until every region runs it', () => {
 
 test('a state that asks for a newer reader is refused, and left as it was', () => {
   const state: FailoverState = { ...movingTo('B'), minReader: NEXT };
-  for (const version of [1, 2]) {
+  for (const version of [1, 2, 3]) {
     expect(machines[version]!(state, heartbeat(state, 'A'))).toMatchObject({
       verdict: 'refused',
       refusal: { code: 'STATE_TOO_NEW', field: 'minReader' },
