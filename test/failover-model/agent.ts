@@ -71,10 +71,17 @@ export function draftOf(setting: Setting, region: Region, choice: Choice): Draft
             ...asksOf(choice),
             hasWaited: !writer.isMute || !keeps(setting, '18-wait'),
             commit: writer.commit,
-            lease: writer.lease,
+            lease: longestRight(setting, writer),
             caughtUp: choice.caughtUp ?? all,
           },
   };
+}
+
+/** The lease that it holds; or what it granted, or an earlier process of it, as long as that may run (rule 4). */
+function longestRight(setting: Setting, { lease, given, held, heldFor }: WriterPart): number {
+  if (!keeps(setting, '4-grants')) return lease;
+  const grants = Object.values(given).map(({ ticks }) => ticks);
+  return Math.max(lease, ...grants, held === '' ? 0 : waitTicks(setting) - heldFor);
 }
 
 function asksOf({

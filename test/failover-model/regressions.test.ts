@@ -41,6 +41,26 @@ test('a shortened lease is not measured by before the writer knows of it', () =>
 });
 
 /**
+ * An operator shortens the lease. A reader holds a grant as long as the lease was; the writer's next two beats grant short leases, and by
+ * the second it holds none of the long ones any more. What silence is measured by covers the grant all the same.
+ */
+test('a shortened lease is not measured by while a grant of the longer one may run', () => {
+  const setting = settingOf('grants of a longer lease', {
+    regions: ['a', 'b', 'c'],
+    lease: 3,
+    grant: 3,
+    features: ['reads', 'shorter'],
+    watchers: 'b',
+    maxGcn: 2,
+    maxLog: 1,
+  });
+  const granted = ['a grants c reads', 'shorten the lease', 'a updates', 'a updates', 'b updates'];
+  const replaced = ['tick', 'tick', 'b updates', 'b updates, having settled', 'b writes', 'c is read: '];
+  expect(replay(setting, [...granted, ...replaced]).broken).toBeUndefined();
+  expectSound(setting);
+});
+
+/**
  * An operator lengthens the lease while the writer is silent. The region that is elected in its own update takes a lease as
  * configured, before any beat of a writer could have put the new length in force.
  */

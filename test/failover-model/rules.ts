@@ -32,6 +32,13 @@ const READS: Changes = { features: ['reads', 'change'], maxGcn: 1, maxLog: 1 };
 const STOPS: Changes = { ...READS, features: ['reads', 'change', 'stop'], restarters: 'ab', maxRestarts: 2 };
 const GRACEFUL: Changes = { ...SMALL, features: ['graceful'], maxSwitchovers: 1 };
 const FORCED: Changes = { ...SMALL, features: ['forced'], watchers: '', maxForced: 1 };
+const SHORTER_READS: Changes = {
+  ...SMALL,
+  regions: ['a', 'b', 'c'],
+  lease: 3,
+  grant: 3,
+  watchers: 'b',
+};
 const THREE: Changes = { ...SMALL, regions: ['a', 'b', 'c'] };
 const TWO_NEEDED: Changes = { ...THREE, minDurability: 2, watchers: 'b' };
 
@@ -77,6 +84,10 @@ export const MUTANTS: readonly RuleMutant[] = [
     ...SLOW,
     lease: 2,
     features: ['shorter'],
+  }),
+  mutant('4-grants', 'a shorter lease is measured by while a grant of the longer one runs', 'ReadProperty', {
+    ...SHORTER_READS,
+    features: ['reads', 'shorter'],
   }),
   mutant('4-longer', 'an election grants a longer lease than silence is measured by', 'OneWriter', {
     minDurability: 2,

@@ -79,6 +79,58 @@ describe('the lease (rule 3)', () => {
   });
 });
 
+describe('a lease that is changed', () => {
+  const timings = { intervalMs: 1000, leaseMs: 3000, settleMs: 300 };
+  const decide = (register: Register, id: string, leaseMs: number): void => {
+    const intent = { kind: 'timings', timings: { ...timings, leaseMs } } as const;
+    const verdict = transition(register.state, { type: 'intent', id, who: 'ops', at: AT, intent });
+    if (verdict.verdict === 'accepted') register.state = verdict.state;
+  };
+
+  test('rule 4: silence is measured by the longest grant, however short the leases have become', () => {
+    const { register, writer } = writerAt(0);
+    writer.assume(0);
+    expect(writer.core.grant({ region: 'b', incarnation: 1 }, 29_000)).toBe(15_000);
+    const endsAt = 29_000 + certainlyOver(15_000);
+    decide(register, 'shorter', 3000);
+    writer.update(INTERVAL);
+    expect(register.state.leaseMs).toBe(LEASE);
+    const measured = [31_100, 33_000, 36_000, 40_000].map((now) => {
+      writer.update(now);
+      expect(writer.core.leaseUntil).toBe(now + 3000);
+      return register.state.leaseMs - Math.ceil(endsAt - now);
+    });
+    expect(measured).toEqual([0, 0, 0, 0]);
+    writer.update(42_000);
+    expect(register.state.leaseMs).toBe(3000);
+  });
+
+  test('rule 4: also by what an earlier process may have granted', () => {
+    const { register, writer } = writerAt(0);
+    writer.core.grant({ region: 'b', incarnation: 1 }, 1000);
+    decide(register, 'shorter', 3000);
+    const next = new AgentScene('a', register, { incarnation: 2, now: 2000 });
+    next.begin(2000);
+    expect(register.state.leaseMs).toBe(LEASE);
+    next.update(4000);
+    expect(register.state.leaseMs).toBe(Math.ceil(2000 + certainlyOver(LEASE) - 4000));
+    next.update(48_000);
+    expect(register.state.leaseMs).toBe(3000);
+  });
+
+  test('is no longer than what silence is measured by, though a longer one was decided before the answer', () => {
+    const { register, writer } = writerAt(0);
+    writer.core.wake(INTERVAL);
+    writer.carryOut(INTERVAL);
+    decide(register, 'longer', 90_000);
+    writer.core.finish(register.state, 'accepted', INTERVAL, { attemptMs: 0 });
+    expect(register.state.leaseMs).toBe(LEASE);
+    expect(writer.core.leaseUntil).toBe(INTERVAL + LEASE);
+    writer.update(2 * INTERVAL);
+    expect(writer.core.leaseUntil).toBe(2 * INTERVAL + 90_000);
+  });
+});
+
 describe('an update that fails', () => {
   test('is tried again soon, then less often, and never so late that the lease is lost over it', () => {
     const { writer } = writerAt(0);

@@ -386,8 +386,8 @@ export class AgentStateMachine {
   }
 
   #writerPart(found: FailoverState, status: DriverStatus, now: number): WriterReport {
-    const leaseMs = now < this.#leaseUntil ? this.#leaseMs : 0;
     const duties = this.#duties!;
+    const leaseMs = Math.max(now < this.#leaseUntil ? this.#leaseMs : 0, Math.ceil(duties.rightsLeftMs(now)));
     const quiescedInStep = this.#quiescedIn(found, status);
     return {
       ...duties.report(found, status, this.#orders.commitSets(found.gcn)),
@@ -415,9 +415,12 @@ export class AgentStateMachine {
     }
   }
 
-  /** A lease of the length that is configured; while a longer one may be held, silence is measured by that. */
-  #renew(startedAt: number, { configuration }: FailoverState): void {
-    this.#leaseMs = configuration.timings.leaseMs;
+  /**
+   * A lease of the length that is configured; while a longer one may be held, silence is measured by that. The state may be a later
+   * one than that update made: a longer lease that was decided in between comes with the next beat.
+   */
+  #renew(startedAt: number, { configuration, leaseMs }: FailoverState): void {
+    this.#leaseMs = Math.min(configuration.timings.leaseMs, leaseMs);
     this.#leaseUntil = startedAt + this.#leaseMs;
   }
 

@@ -213,6 +213,16 @@ export class WriterDuties {
     );
   }
 
+  /**
+   * For how long from now something may run that this region has given, or an earlier process of it: grants, and what those granted
+   * that it knows nothing of. However short the leases have become since, silence is measured by no less (rule 4).
+   */
+  rightsLeftMs(now: number): number {
+    const ends = [...this.#grants.values()].map(({ endsAt }) => endsAt);
+    const earlier = this.takeover.isRestart ? [this.takeover.oldRightsEndAt] : [];
+    return Math.max(0, ...[...ends, ...earlier].map((endsAt) => endsAt - now));
+  }
+
   /** Rule 15: for how long the asking process may serve strong reads; 0 is no. It counts from when it asked. */
   grant(state: FailoverState, asker: Asker, leaseLeftMs: number, now: number): number {
     const { region, incarnation } = asker;

@@ -108,8 +108,9 @@ export function grantedLeaseMs({ leaseMs, configuration }: FailoverState): numbe
 }
 
 /**
- * A lease that was shortened is waited for in its old length as long as somebody may hold one of that: the writer, whose
- * answer to this update may be lost; or, from an older writer, a region that has not fenced itself yet.
+ * A lease that was shortened is waited for in its old length as long as somebody may hold one of that, or a read grant that was
+ * given under it: the writer, whose answer to this update may be lost; its readers; or, from an older writer, a region that has not
+ * fenced itself yet.
  */
 function heldLeaseMs(state: FailoverState, { writer }: RegionReport): number {
   return unfenced(state).length > 0 ? state.leaseMs : (writer?.leaseMs ?? state.leaseMs);

@@ -25,7 +25,10 @@ export interface StepWait {
 export interface WriterReport {
   /** Whose acknowledgement it waits for now. Always contains the lease set (rule 14). */
   readonly commitSet: readonly RegionName[];
-  /** How long the lease is that it holds at this moment; 0: none. Absent: not known, so it may be the longest so far. */
+  /**
+   * How long the lease is that it holds at this moment, or for how long a read grant may still run if that is more; 0: neither.
+   * Absent: not known, so it may be the longest so far.
+   */
   readonly leaseMs?: number;
   /** Regions nearly at the tail of the log. */
   readonly caughtUp: readonly RegionName[];
