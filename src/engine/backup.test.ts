@@ -30,8 +30,12 @@ describe('a backup', () => {
       await set.partition(region).incarnation();
       set.partition(region).attach({ mayWrite: () => true, grant: () => 0, changed: () => {} });
     }
-    await set.partition('east').assume({ role: 'reader', epoch: 1, writer: 'west' });
-    await set.partition('west').assume({ role: 'writer', epoch: 1, accepts: true, commitSet: REGIONS });
+    await set
+      .partition('east')
+      .assume({ role: 'reader', keeps: { level: 'Strong' }, epoch: 1, writer: 'west' });
+    await set
+      .partition('west')
+      .assume({ role: 'writer', keeps: { level: 'Strong' }, epoch: 1, accepts: true, commitSet: REGIONS });
     for (let at = 0; at < 50; at += 1) await set.put('west', `d-${at % 20}`, `value ${at}`);
   });
 
@@ -103,10 +107,12 @@ describe('a backup', () => {
         await restored.partition(region).incarnation();
         restored.partition(region).attach({ mayWrite: () => true, grant: () => 0, changed: () => {} });
       }
-      await restored.partition('east').assume({ role: 'reader', epoch: 1, writer: 'west' });
+      await restored
+        .partition('east')
+        .assume({ role: 'reader', keeps: { level: 'Strong' }, epoch: 1, writer: 'west' });
       await restored
         .partition('west')
-        .assume({ role: 'writer', epoch: 1, accepts: true, commitSet: REGIONS });
+        .assume({ role: 'writer', keeps: { level: 'Strong' }, epoch: 1, accepts: true, commitSet: REGIONS });
       await restored.put('west', 'd-0', 'new');
       await until('the east has all', () => restored.log('east').length === 51);
       expect(valueIn(disks.get('east')!.partition(PARTITION_SET), 'd-0')).toBe('new');

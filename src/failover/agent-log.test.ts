@@ -185,7 +185,13 @@ describe('one line at a time', () => {
     const log = new AgentLog(book, 'west');
     const error = new Error('disk full');
     log.suspended(12);
-    log.assumed('orders-7', { role: 'writer', epoch: 4, accepts: false, commitSet: ['west'] });
+    log.assumed('orders-7', {
+      role: 'writer',
+      keeps: { level: 'Strong' },
+      epoch: 4,
+      accepts: false,
+      commitSet: ['west'],
+    });
     log.assumed('orders-7', { role: 'gone' });
     log.assumeFailed('orders-7', { role: 'fenced', epoch: 5 }, error);
     const about = { partitionSet: 'orders-7', region: 'west' };

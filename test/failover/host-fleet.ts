@@ -5,6 +5,7 @@
 import { type Acceptor, type Cluster, StoreAcceptor } from 'baton/caspaxos';
 import {
   AgentHost,
+  type Configuration,
   configurationFor,
   type Driver,
   MemoryPartitionSet,
@@ -103,10 +104,12 @@ export class HostFleet {
   readonly processes = new Map<string, FleetProcess>();
   /** Regions that do not reach the acceptors. */
   readonly cutOff = new Set<string>();
+  readonly #configuration: Configuration;
   readonly #urls = memoryUrls(3);
 
-  constructor(regions: readonly string[]) {
+  constructor(regions: readonly string[], changes: Partial<Configuration> = {}) {
     this.regions = regions;
+    this.#configuration = configurationFor(regions, { timings: PROFILES.fast, ...changes });
     this.data = new MemoryPartitionSet(regions);
   }
 
@@ -132,7 +135,6 @@ export class HostFleet {
   }
 
   async start(region: string, driver: Driver = this.data.driver(region)): Promise<FleetProcess> {
-    const timings = PROFILES.fast;
     const opening = openAgentCluster({
       proposer: region,
       acceptors: this.#urls,
@@ -144,7 +146,7 @@ export class HostFleet {
         if (other !== region) this.time.after(1, () => host.onHint(partitionSet, hint));
     });
     this.processes.set(region, started);
-    const configuration = configurationFor(this.regions, { timings });
+    const configuration = this.#configuration;
     await this.during(started.host.add({ partitionSet: PARTITION_SET, driver, configuration }));
     return started;
   }

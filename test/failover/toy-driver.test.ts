@@ -152,18 +152,38 @@ describe('the driver of the tutorial', () => {
       await set.driver(region).incarnation();
       set.driver(region).attach(agent);
     }
-    await east.assume({ role: 'writer', epoch: 1, accepts: true, commitSet: ['east'] });
+    await east.assume({
+      role: 'writer',
+      keeps: { level: 'Strong' },
+      epoch: 1,
+      accepts: true,
+      commitSet: ['east'],
+    });
     await set.write('east', 'v');
     expect(east.read('k')).toBe('v');
-    await set.driver('north').assume({ role: 'reader', epoch: 1, writer: 'east' });
-    await east.assume({ role: 'writer', epoch: 1, accepts: true, commitSet: ['east', 'north'] });
-    await set.write('east', 'w');
-    // North has both, but has been told of no commit since; nobody follows it yet.
     await set
       .driver('north')
-      .assume({ role: 'writer', epoch: 2, accepts: true, commitSet: ['north', 'west'] });
+      .assume({ role: 'reader', keeps: { level: 'Strong' }, epoch: 1, writer: 'east' });
+    await east.assume({
+      role: 'writer',
+      keeps: { level: 'Strong' },
+      epoch: 1,
+      accepts: true,
+      commitSet: ['east', 'north'],
+    });
+    await set.write('east', 'w');
+    // North has both, but has been told of no commit since; nobody follows it yet.
+    await set.driver('north').assume({
+      role: 'writer',
+      keeps: { level: 'Strong' },
+      epoch: 2,
+      accepts: true,
+      commitSet: ['north', 'west'],
+    });
     expect(() => set.driver('north').read('k')).toThrow('not committed yet');
-    await set.driver('west').assume({ role: 'reader', epoch: 2, writer: 'north' });
+    await set
+      .driver('west')
+      .assume({ role: 'reader', keeps: { level: 'Strong' }, epoch: 2, writer: 'north' });
     await until('it is committed', () => set.driver('north').status().gclsn === 2);
     expect(set.driver('north').read('k')).toBe('w');
   });
@@ -173,7 +193,7 @@ describe('the driver of the tutorial', () => {
     onTestFinished(() => set.close());
     const east = set.driver('east');
     await east.incarnation();
-    await east.assume({ role: 'reader', epoch: 1, writer: 'west' });
+    await east.assume({ role: 'reader', keeps: { level: 'Strong' }, epoch: 1, writer: 'west' });
     const log = ['a', 'b'].map((value) => ({ epoch: 1, key: 'k', value }));
     const message = { from: 'west', epoch: 1, gclsn: 0 };
     expect(east.receive({ ...message, log })).toBe(2);

@@ -114,6 +114,10 @@ export function failbackText(failback: Failback | undefined): string {
   return failback.windows.map(({ from, to }) => `${from}-${to}`).join(',');
 }
 
+function boundOf({ writes, seconds }: NonNullable<Configuration['staleness']>): string {
+  return `${writes}/${seconds}`;
+}
+
 /** Name and value, as they would be set. */
 export function settingsOf(configuration: Configuration): readonly (readonly [string, string])[] {
   const { consistency, staleness, minDurability, wanted, failback, maxLossWrites, timings, signals } =
@@ -123,7 +127,14 @@ export function settingsOf(configuration: Configuration): readonly (readonly [st
   return [
     ['priorities', configuration.priorities.join(',')],
     ['consistency', `${consistency}${soon(wanted?.consistency)}`],
-    ...(staleness ? [['staleness', `${staleness.writes}/${staleness.seconds}`] as const] : []),
+    ...(staleness
+      ? [
+          [
+            'staleness',
+            `${boundOf(staleness)}${soon(wanted?.staleness && boundOf(wanted.staleness))}`,
+          ] as const,
+        ]
+      : []),
     ['minimumDurability', `${minDurability}${soon(wanted?.minDurability)}`],
     ['failback', failbackText(failback)],
     ['maximumLoss', maxLossWrites === undefined ? 'none' : String(maxLossWrites)],

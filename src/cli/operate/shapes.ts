@@ -18,14 +18,20 @@ const failback = z.union([
   z.object({ windows: z.array(z.object({ from: z.string(), to: z.string() })) }),
 ]);
 
+const staleness = z.object({ writes: z.number(), seconds: z.number() });
+
 const configuration = z.object({
   version: z.number().default(0),
   priorities: z.array(z.string()),
   consistency: z.enum(CONSISTENCY_LEVELS),
-  staleness: z.object({ writes: z.number(), seconds: z.number() }).optional(),
+  staleness: staleness.optional(),
   minDurability: z.number(),
   wanted: z
-    .object({ consistency: z.enum(CONSISTENCY_LEVELS).optional(), minDurability: z.number().optional() })
+    .object({
+      consistency: z.enum(CONSISTENCY_LEVELS).optional(),
+      staleness: staleness.optional(),
+      minDurability: z.number().optional(),
+    })
     .optional(),
   timings: timings.optional(),
   failback: failback.optional(),

@@ -3,6 +3,7 @@ import { entryIn, malformed, packed, unpacked } from '../../client/index.ts';
 import {
   encodeEntry,
   type EpochStart,
+  type Grant,
   type NodeMessage,
   type PartitionMessage,
   type Position,
@@ -67,7 +68,14 @@ function encodePartitionMessage(set: string, message: PartitionMessage): Payload
     case 'ask':
       return packed([...head, message.gcn, message.session, message.number, message.incarnation]);
     case 'grant':
-      return packed([...head, message.gcn, message.session, message.number, message.ms]);
+      return packed([
+        ...head,
+        message.gcn,
+        message.session,
+        message.number,
+        message.ms,
+        ...(message.level === undefined ? [] : [message.level]),
+      ]);
     case 'damaged':
       return packed([...head, message.epoch, message.lsn]);
     case 'repair':
@@ -117,13 +125,20 @@ function decodePartitionMessage(
     case 'ask':
       return { type, gcn: n(0), session: n(1), number: n(2), incarnation: n(3) };
     case 'grant':
-      return { type, gcn: n(0), session: n(1), number: n(2), ms: n(3) };
+      return { type, gcn: n(0), session: n(1), number: n(2), ms: n(3), ...grantLevelIn(fields[4]) };
     case 'damaged':
       return { type, epoch: n(0), lsn: n(1) };
     case 'repair':
       if (bodies.length !== 1) throw malformed();
       return { type, entry: entryIn(bodies[0]!) };
   }
+}
+
+/** A node of before there was one sends none. */
+function grantLevelIn(level: unknown): Pick<Grant, 'level'> {
+  if (level === undefined) return {};
+  if (level === 'Strong' || level === 'BoundedStaleness') return { level };
+  throw malformed();
 }
 
 function hintIn(value: unknown): Hint {

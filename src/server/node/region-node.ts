@@ -34,6 +34,7 @@ import {
   AgentHost,
   type Configuration,
   type FailoverState,
+  heldLevel,
   lastIncarnation,
   type Logger,
   registerOf,
@@ -54,7 +55,6 @@ import { openPatiently } from './acceptors.ts';
 import { complaintAbout, type RpcTokens } from './callers.ts';
 import { ClientRequests, type HostedPartition } from './client-requests.ts';
 import { EngineMetrics } from './engine-metrics.ts';
-import { levelIn, LevelFollower } from './level-follower.ts';
 import { decodePeerMessage } from './node-wire.ts';
 import { PEER_CHANNEL, Peers, type PeerStanding } from './peers.ts';
 import { Turns } from './turns.ts';
@@ -268,7 +268,8 @@ export class RegionNode {
       partitionSet,
       region: this.#options.region,
       regions: configuration.priorities,
-      consistency: levelIn(configuration, false),
+      // Until its agent says what the failover state has.
+      consistency: heldLevel(configuration),
       settings,
       limits: LIMITS,
       json: nodeJson,
@@ -276,12 +277,11 @@ export class RegionNode {
       ...(trim && { trim }),
     });
     this.#partitions.set(partitionSet, { partition, range });
-    const driver = new LevelFollower(partition, () => this.agents.agentOf(partitionSet)?.state);
     try {
       await this.#distrust(partition);
       await this.agents.add({
         partitionSet,
-        driver,
+        driver: partition,
         configuration,
         ...(spreadMs !== undefined && { spreadMs }),
       });

@@ -15,6 +15,7 @@ import type { RegionName } from './forwarder.ts';
 import {
   type Entries,
   type Grant,
+  type GrantLevel,
   higherMarks,
   type Marks,
   NO_MARKS,
@@ -69,7 +70,9 @@ export class Following {
   #marks: Marks = NO_MARKS;
   /** A full copy is complete when the log reaches this. */
   #builtAt = 0;
-  #grantUntil = -Infinity;
+  /** Until when strong reads are shown, and until when bounded ones: a grant for the first is one for both. */
+  #strongUntil = -Infinity;
+  #boundedUntil = -Infinity;
   #grantedMs = 0;
   #grantAsked: { readonly number: number; readonly at: number } | undefined;
   #grantNumber = 0;
@@ -254,13 +257,17 @@ export class Following {
 
   // ---- read grants
 
-  mayReadStrongly(now: number): boolean {
-    return now < this.#grantUntil;
+  mayRead(level: GrantLevel, now: number): boolean {
+    return now < this.#grantUntil(level);
   }
 
   /** Whether more than half of it is left. */
-  isGrantFresh(now: number): boolean {
-    return this.#grantUntil - now > this.#grantedMs / 2;
+  isGrantFresh(level: GrantLevel, now: number): boolean {
+    return this.#grantUntil(level) - now > this.#grantedMs / 2;
+  }
+
+  #grantUntil(level: GrantLevel): number {
+    return level === 'Strong' ? this.#strongUntil : this.#boundedUntil;
   }
 
   askForGrant(incarnation: number, now: number): void {
@@ -276,17 +283,20 @@ export class Following {
     });
   }
 
-  onGrant({ session, number, ms }: Grant): void {
+  onGrant({ session, number, ms, level = 'Strong' }: Grant): void {
     const asked = this.#grantAsked;
     if (session !== this.#session || asked?.number !== number) return;
     this.#grantAsked = undefined;
-    this.#grantUntil = Math.max(this.#grantUntil, asked.at + ms);
+    const until = asked.at + ms;
+    this.#boundedUntil = Math.max(this.#boundedUntil, until);
+    if (level === 'Strong') this.#strongUntil = Math.max(this.#strongUntil, until);
     this.#grantedMs = ms;
   }
 
   /** The process stood still: what it was granted may be over. */
   dropGrant(): void {
-    this.#grantUntil = -Infinity;
+    this.#strongUntil = -Infinity;
+    this.#boundedUntil = -Infinity;
     this.#grantAsked = undefined;
   }
 }

@@ -99,7 +99,11 @@ export interface Grant extends InSession {
   readonly type: 'grant';
   readonly number: number;
   readonly ms: number;
+  /** The strongest reads that it is good for: what the writer keeps. Absent, from an older writer: whatever the reader promises. */
+  readonly level?: GrantLevel;
 }
+
+export type GrantLevel = 'Strong' | 'BoundedStaleness';
 
 export type PartitionMessage =
   | ({ readonly type: 'invite' } & Said)

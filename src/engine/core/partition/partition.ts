@@ -140,6 +140,8 @@ export class PartitionStateMachine {
       this.#fence = role.epoch;
       this.store.note({ fence: role.epoch });
     }
+    // Before anything is committed or shown in that role.
+    if ('keeps' in role && role.keeps !== undefined) this.consistency = role.keeps;
     if (role.role === 'writer') this.#lead(role);
     else if (role.role === 'fenced') this.#leave();
     else this.#follow(role);
@@ -310,9 +312,12 @@ export class PartitionStateMachine {
     const { session, number, incarnation } = ask;
     // Rule 6 holds for readers too: what they would show has to be committed again first.
     const isDue = reign.forwarder.isFollowedBy(from, session) && reign.isRecommitted && this.port.mayWrite();
-    const fresh = isDue ? reign.freshForMs(from, now) : 0;
+    const { level } = this.#consistency;
+    const isKept = level === 'Strong' || level === 'BoundedStaleness';
+    const fresh = isDue && isKept ? reign.freshForMs(from, now) : 0;
     const granted = fresh > 0 ? this.port.grant({ region: from, incarnation }) : 0;
-    this.port.send(from, { type: 'grant', gcn: reign.gcn, session, number, ms: Math.min(granted, fresh) });
+    const ms = Math.min(granted, fresh);
+    this.port.send(from, { type: 'grant', gcn: reign.gcn, session, number, ms, ...(isKept && { level }) });
   }
 
   #toReader(following: Following, message: PartitionMessage): void {

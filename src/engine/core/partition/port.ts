@@ -49,7 +49,13 @@ export interface PartitionOptions {
 
 export type PartitionRole =
   | { readonly role: 'fenced'; readonly epoch: number }
-  | { readonly role: 'reader' | 'builder'; readonly epoch: number; readonly writer: RegionName }
+  | {
+      readonly role: 'reader' | 'builder';
+      readonly epoch: number;
+      readonly writer: RegionName;
+      /** From now on. Absent: as before. */
+      readonly keeps?: Consistency;
+    }
   | ({ readonly role: 'writer' } & WriterRole)
   | { readonly role: 'gone' };
 

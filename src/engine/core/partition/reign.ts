@@ -15,7 +15,7 @@ import { noteEpochs } from './notes.ts';
 
 export interface Consistency {
   readonly level: ReadLevel;
-  /** At BoundedStaleness: a reader is at most so many writes and seconds behind. */
+  /** A reader is at most so many writes and seconds behind: at BoundedStaleness, and on the way from there to Strong. */
   readonly staleness?: { readonly writes: number; readonly seconds: number };
 }
 
@@ -23,6 +23,8 @@ export interface WriterRole {
   readonly epoch: number;
   readonly accepts: boolean;
   readonly commitSet: readonly RegionName[];
+  /** From now on. Absent: as before. */
+  readonly keeps?: Consistency;
 }
 
 /** A write that is in the log and not committed yet. */
@@ -120,8 +122,7 @@ export class Reign {
     this.#store.append([entry]);
     this.#waiting.push({ ...write, lsn: entry.lsn });
     const isDue = now - this.#samples.at(-1)!.at >= SAMPLE_MS;
-    if (isDue && this.#consistency.level === 'BoundedStaleness')
-      this.#samples.push({ lsn: entry.lsn, at: now });
+    if (isDue && this.#bound !== undefined) this.#samples.push({ lsn: entry.lsn, at: now });
   }
 
   onDurable(lsn: number): void {
@@ -180,10 +181,15 @@ export class Reign {
     for (const { done } of waiting) done(false);
   }
 
+  get #bound(): Consistency['staleness'] {
+    const { level, staleness } = this.#consistency;
+    return level === 'BoundedStaleness' || level === 'Strong' ? staleness : undefined;
+  }
+
   /** Bounded staleness: whether a region of the lease set is so far behind that no further write may be taken. */
   isHeldBack(now: number): boolean {
-    const { level, staleness } = this.#consistency;
-    if (level !== 'BoundedStaleness' || staleness === undefined) return false;
+    const staleness = this.#bound;
+    if (staleness === undefined) return false;
     const known = this.#leastKnown();
     const isFull = this.#store.tail.lsn - known >= staleness.writes;
     return isFull || this.#ageOf(known, now) >= staleness.seconds * 1000;
@@ -191,8 +197,8 @@ export class Reign {
 
   /** Until a reader that gets a grant now could be too far behind: for how long the grant may run. */
   freshForMs(region: RegionName, now: number): number {
-    const { level, staleness } = this.#consistency;
-    if (level !== 'BoundedStaleness' || staleness === undefined) return Infinity;
+    const staleness = this.#bound;
+    if (staleness === undefined) return Infinity;
     const known = this.forwarder.committedAt(region);
     // How old the log is that was taken over, nobody here knows.
     if (known < this.#takenOver) return 0;

@@ -19,6 +19,7 @@ import {
   type ScanRequest,
   type WriteAnswer,
 } from './answers.ts';
+import type { GrantLevel } from './messages.ts';
 import type { PartitionStateMachine } from './partition.ts';
 import { contains } from './progress-table.ts';
 import type { Reign, WaitingWrite } from './reign.ts';
@@ -277,7 +278,7 @@ export class Requests {
     if (!this.#partition.isReadable) return refused('NOT_READY');
     const missing =
       level === 'Strong' || level === 'BoundedStaleness'
-        ? this.#notStrong()
+        ? this.#notStrong(level)
         : level === 'Session' && session !== undefined
           ? this.#notInSession(session)
           : undefined;
@@ -291,7 +292,7 @@ export class Requests {
   }
 
   /** Why nothing can be shown strongly here now. */
-  #notStrong(): Refused | RefusalCode | undefined {
+  #notStrong(level: GrantLevel): Refused | RefusalCode | undefined {
     const { reign, following, port, incarnation } = this.#partition;
     if (reign !== undefined) {
       if (!port.mayWrite()) return refused('NOT_READY');
@@ -300,11 +301,11 @@ export class Requests {
     if (following === undefined || port.isStopping?.() === true) return refused('NOT_READY');
     const now = port.now();
     // A grant that is used is renewed before it ends.
-    if (!following.isGrantFresh(now) && now - this.#askedAt >= ASK_AGAIN_MS) {
+    if (!following.isGrantFresh(level, now) && now - this.#askedAt >= ASK_AGAIN_MS) {
       this.#askedAt = now;
       following.askForGrant(incarnation, now);
     }
-    return following.mayReadStrongly(now) ? undefined : 'NOT_READY';
+    return following.mayRead(level, now) ? undefined : 'NOT_READY';
   }
 
   #notInSession(session: Position): Refused | RefusalCode | undefined {

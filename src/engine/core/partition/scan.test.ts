@@ -99,7 +99,7 @@ describe('at Strong', () => {
       }
     }
     expect(scene.store('c').tail.lsn).toBe(1);
-    expect(scene.machine('c').following!.mayReadStrongly(scene.host.now())).toBe(true);
+    expect(scene.machine('c').following!.mayRead('Strong', scene.host.now())).toBe(true);
     expect(seen(scan)).toBe('waits');
     scene.put('a', 'y', 1);
     scene.pass(2000);

@@ -26,7 +26,7 @@ import {
   type WriterReport,
 } from '../machine/index.ts';
 import { Agenda, type Due, earlier, pollMs, retryMs } from './agenda.ts';
-import type { DriverStatus, Role } from './driver.ts';
+import { type DriverStatus, followerRole, type Role, writerRole } from './driver.ts';
 import { type Asker, unansweredMs, WriterDuties } from './duties.ts';
 import { type Hint, hintsAfter } from './hints.ts';
 import { Orders } from './orders.ts';
@@ -101,9 +101,12 @@ export class AgentStateMachine {
     this.#expireLease(now);
     const { at, why } = this.#nextDue();
     if (at > now) return;
-    if (why === 'duties') this.#settleRole(now);
-    else if (why === 'overdue' || (why === 'poll' && this.#hasSaidAll())) this.#startRead(now);
-    else if (why !== 'lease') this.#startUpdate(now, why === 'heartbeat');
+    if (why === 'duties') {
+      this.#settleRole(now);
+      this.#speakUp(now);
+    }
+    if (why === 'overdue' || (why === 'poll' && this.#hasSaidAll())) this.#startRead(now);
+    else if (why !== 'lease' && why !== 'duties') this.#startUpdate(now, why === 'heartbeat');
   }
 
   /**
@@ -126,7 +129,7 @@ export class AgentStateMachine {
       const isRenewal =
         verdict.state.writer === this.#options.region && after > before && renews(verdict.state, report);
       update.tries.push({ beat: after, isRenewal, step: found.step });
-      this.#duties?.asked(verdict.state);
+      this.#duties?.asked(found, verdict.state);
     }
     return verdict;
   }
@@ -296,14 +299,14 @@ export class AgentStateMachine {
     if (own === undefined) return;
     if (own.report === undefined || own.incarnation < this.#options.incarnation) this.#agenda.want(now);
     const hasToLead = state.writer === this.#options.region && this.#leaseUntil <= now;
-    if (hasToLead || (this.#duties !== undefined && this.#asksForSomething(state)))
+    if (hasToLead || (this.#duties !== undefined && this.#asksForSomething(state, now)))
       this.#agenda.wantAgain(now, state);
   }
 
-  #asksForSomething(state: FailoverState): boolean {
+  #asksForSomething(state: FailoverState, now: number): boolean {
     if (this.#status === undefined) return false;
     const driver = this.#orders.commitSets(state.gcn);
-    const { add, remove = [], readyFor } = this.#duties!.report(state, this.#status, driver);
+    const { add, remove = [], readyFor } = this.#duties!.report(state, this.#status, driver, now);
     const canRemove = state.leaseSet.length > state.configuration.minDurability;
     return add !== undefined || readyFor !== undefined || (remove.length > 0 && canRemove);
   }
@@ -390,7 +393,7 @@ export class AgentStateMachine {
     const leaseMs = Math.max(now < this.#leaseUntil ? this.#leaseMs : 0, Math.ceil(duties.rightsLeftMs(now)));
     const quiescedInStep = this.#quiescedIn(found, status);
     return {
-      ...duties.report(found, status, this.#orders.commitSets(found.gcn)),
+      ...duties.report(found, status, this.#orders.commitSets(found.gcn), now),
       ...(duties.hasWaited(now) && { hasWaited: true }),
       ...(quiescedInStep !== undefined && { quiescedInStep }),
       leaseMs,
@@ -446,13 +449,11 @@ export class AgentStateMachine {
         // A process that has just started has promised nothing, and nothing may be promised for it (rule 2).
         if (this.#duties?.takeover.epoch !== epoch) return { role: 'fenced', epoch };
         this.#duties.postpone(now);
-        return { role: 'writer', epoch, accepts: false, commitSet: this.#duties.commitSet };
+        return writerRole(state, false, this.#duties.commitSet);
       case 'follow':
-        return this.#hasUpdated
-          ? { role: 'reader', epoch, writer: action.writer }
-          : { role: 'fenced', epoch };
+        return this.#hasUpdated ? followerRole('reader', state) : { role: 'fenced', epoch };
       case 'build':
-        return { role: 'builder', epoch, writer: action.writer };
+        return followerRole('builder', state);
       case 'leave':
         return { role: 'gone' };
       default:
@@ -472,7 +473,7 @@ export class AgentStateMachine {
     this.#duties.follow(state, action, this.#status, now);
     const mayAccept = this.#duties.mayAccept(action, now) && !this.#isQuiesced && !this.#isStopping;
     const accepts = now < this.#leaseUntil && mayAccept;
-    return { role: 'writer', epoch, accepts, commitSet: this.#duties.commitSet };
+    return writerRole(state, accepts, this.#duties.commitSet);
   }
 
   #assume(role: Role): void {

@@ -3,7 +3,15 @@
  * how it is, tells it what to be, and knows nothing else of it. These are the words they exchange; the contract is in
  * docs/driver.md and, as a suite that any driver can be run through, in `test/conformance/driver.ts`.
  */
-import type { Progress, RegionName } from '../machine/index.ts';
+import {
+  type FailoverState,
+  heldLevel,
+  keptLevel,
+  type Level,
+  type Progress,
+  type RegionName,
+  sameLevel,
+} from '../machine/index.ts';
 
 /** What this region knows of replication with another one. */
 export interface PeerStatus {
@@ -39,23 +47,48 @@ export interface DriverStatus {
  *   writer   write in this epoch. A commit waits for every region of the commit set (at Strong), for the log taken over too
  *            (rule 6). `accepts: false`: take no writes and serve no strong reads yet, or any more
  *   gone     this region is not part of the partition-set any more
+ *
+ * `keeps`: the consistency level that the copy keeps from then on. A reader promises no stronger reads; a writer's commits wait as it
+ * demands, and everything that it grants is good for that level and no more.
  */
 export type Role =
   | { readonly role: 'fenced'; readonly epoch: number }
-  | { readonly role: 'reader'; readonly epoch: number; readonly writer: RegionName }
-  | { readonly role: 'builder'; readonly epoch: number; readonly writer: RegionName }
+  | {
+      readonly role: 'reader' | 'builder';
+      readonly epoch: number;
+      readonly writer: RegionName;
+      readonly keeps: Level;
+    }
   | {
       readonly role: 'writer';
       readonly epoch: number;
       readonly accepts: boolean;
       readonly commitSet: readonly RegionName[];
+      readonly keeps: Level;
     }
   | { readonly role: 'gone' };
+
+/** Of a region that is told to follow the write region there is. */
+export function followerRole(
+  role: 'reader' | 'builder',
+  { gcn, writer, configuration }: FailoverState,
+): Role {
+  return { role, epoch: gcn, writer: writer!, keeps: heldLevel(configuration) };
+}
+
+export function writerRole(
+  { gcn, configuration }: FailoverState,
+  accepts: boolean,
+  commitSet: readonly RegionName[],
+): Role {
+  return { role: 'writer', epoch: gcn, accepts, commitSet, keeps: keptLevel(configuration) };
+}
 
 export function sameRole(a: Role | undefined, b: Role): boolean {
   if (a === undefined || a.role !== b.role) return false;
   if (a.role === 'gone' || b.role === 'gone') return true;
   if (a.epoch !== b.epoch) return false;
+  if ('keeps' in a && 'keeps' in b && !sameLevel(a.keeps, b.keeps)) return false;
   if (a.role === 'writer' && b.role === 'writer')
     return a.accepts === b.accepts && sameList(a.commitSet, b.commitSet);
   return !('writer' in a) || !('writer' in b) || a.writer === b.writer;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { configurationOf, statusOfDriver } from '../../../../test/failover/agent-scene.ts';
-import { type Action, type FailoverState, newState, type WriterReport } from '../machine/index.ts';
+import { type Action, type FailoverState, keptLevel, newState, type WriterReport } from '../machine/index.ts';
 import { certainlyOver } from '../time.ts';
 import type { DriverStatus } from './driver.ts';
 import { WriterDuties } from './duties.ts';
@@ -37,9 +37,14 @@ function dutiesOf(
 }
 
 /** Of a driver that has assumed what it was told last. */
-function reportOf(duties: WriterDuties, state: FailoverState, status: DriverStatus): WriterReport {
+function reportOf(duties: WriterDuties, state: FailoverState, status: DriverStatus, now = 0): WriterReport {
   const commitSet = new Set(duties.commitSet);
-  return duties.report(state, status, { certain: commitSet, possible: commitSet, isSettled: true });
+  return duties.report(
+    state,
+    status,
+    { certain: commitSet, possible: commitSet, isSettled: true, keeps: keptLevel(state.configuration) },
+    now,
+  );
 }
 
 function without(status: DriverStatus, region: string): DriverStatus {
@@ -223,5 +228,97 @@ describe('read grants (rule 15)', () => {
     expect(duties.grant(state, B, 2000, 0)).toBe(2000);
     expect(duties.grant(state, { region: 'c', incarnation: 1 }, LEASE, 0)).toBe(0);
     expect(duties.grant({ ...state, final: { epoch: 1, lsn: 10 } }, B, LEASE, 0)).toBe(0);
+  });
+});
+
+describe('a weaker level', () => {
+  const weakening = (changes: Partial<FailoverState> = {}): FailoverState => {
+    const state = stateWith(changes);
+    return { ...state, configuration: { ...state.configuration, wanted: { consistency: 'Session' } } };
+  };
+  const isReady = (duties: WriterDuties, state: FailoverState, now: number): boolean =>
+    reportOf(duties, state, statusOfDriver('a'), now).readyFor === 'Session';
+
+  test('waits for every grant that was given, and nothing new is granted', () => {
+    const duties = dutiesOf(stateWith());
+    expect(duties.grant(stateWith(), B, LEASE, 100)).toBe(15_000);
+    const state = weakening();
+    expect(duties.grant(state, B, LEASE, 200)).toBe(0);
+    duties.follow(state, action(state), statusOfDriver('a'), 200);
+    const endsAt = 100 + certainlyOver(15_000);
+    expect(duties.nextAt).toBe(endsAt);
+    expect(isReady(duties, state, endsAt - 1)).toBe(false);
+    expect(isReady(duties, state, endsAt)).toBe(true);
+  });
+
+  test('waits for what an earlier process, or an older GCN, may have granted', () => {
+    const state = weakening();
+    const restarted = dutiesOf(state, {}, { isRestart: true });
+    expect(isReady(restarted, state, WHOLE - 1)).toBe(false);
+    expect(isReady(restarted, state, WHOLE)).toBe(true);
+    const { b, c } = state.regions;
+    const { report: _, ...silent } = c!;
+    const forced: FailoverState = {
+      ...state,
+      gcn: 2,
+      raise: { cause: 'forced', gcn: 1, writer: 'b', beat: 7, lsn: 0 },
+      regions: { ...state.regions, b: b!, c: silent },
+    };
+    const elected = dutiesOf(forced, { ...FORCED, unfenced: ['c'] });
+    expect(isReady(elected, forced, WHOLE - 1)).toBe(false);
+    expect(isReady(elected, forced, WHOLE)).toBe(true);
+  });
+
+  test('is not granted for while an update that may have put it in force is unknown', () => {
+    const [state, inForce] = [weakening(), stateWith()];
+    const duties = dutiesOf(state);
+    duties.asked(state, {
+      ...inForce,
+      configuration: { ...inForce.configuration, consistency: 'Session' },
+    });
+    // It was wanted back meanwhile, as far as a read shows.
+    expect(duties.grant(stateWith(), B, LEASE, 100)).toBe(0);
+    duties.settled();
+    expect(duties.grant(stateWith(), B, LEASE, 100)).toBe(15_000);
+  });
+
+  test('grants nothing where it is in force', () => {
+    const state = stateWith();
+    const weak: FailoverState = {
+      ...state,
+      configuration: { ...state.configuration, consistency: 'Session' },
+    };
+    expect(dutiesOf(weak).grant(weak, B, LEASE, 100)).toBe(0);
+  });
+});
+
+describe('a stronger level', () => {
+  const rising = (): FailoverState => {
+    const state = stateWith();
+    const configuration = {
+      ...state.configuration,
+      consistency: 'Session' as const,
+      wanted: { consistency: 'Strong' as const },
+    };
+    return { ...state, configuration };
+  };
+  const STRONG = { level: 'Strong' } as const;
+
+  test('waits until the driver keeps it, and what was acknowledged before that is everywhere', () => {
+    const state = rising();
+    const duties = dutiesOf(state);
+    const all = new Set(duties.commitSet);
+    const ready = (lsn: number, keeps?: typeof STRONG): boolean => {
+      const status = statusOfDriver('a', { progress: { epoch: 1, lsn } });
+      const driver = { certain: all, possible: all, isSettled: true, ...(keeps && { keeps }) };
+      return duties.report(state, status, driver, 0).readyFor === 'Strong';
+    };
+    expect(ready(10)).toBe(false);
+    expect(ready(11, STRONG)).toBe(false);
+    const next = dutiesOf(state);
+    const status = (lsn: number) => statusOfDriver('a', { progress: { epoch: 1, lsn } });
+    expect(reportOf(next, state, status(10)).readyFor).toBe('Strong');
+    // Under load the log is always a little longer than what the others have.
+    expect(reportOf(next, state, status(99)).readyFor).toBe('Strong');
   });
 });

@@ -7,9 +7,16 @@ import {
   type Action,
   type Configuration,
   type FailoverState,
+  heldLevel,
+  keptLevel,
+  type Level,
   namesOf,
   needsLeaseSet,
+  promisesMore,
   type RegionName,
+  sameLevel,
+  unfenced,
+  wantedLevel,
   type WriterReport,
 } from '../machine/index.ts';
 import { certainlyOver } from '../time.ts';
@@ -49,6 +56,12 @@ export class WriterDuties {
   #commitSet: ReadonlySet<RegionName>;
   /** Rule 14: whom an update of one's own may have put into the lease set, or may put there yet; nobody knows. */
   #doubtful: ReadonlySet<RegionName> = new Set();
+  /** An update of one's own may have put a weaker level in force, or may yet; nobody knows. */
+  #mayBeWeaker = false;
+  /** Since when, by its log, the driver has kept the level that is wanted. */
+  #kept: { readonly level: Level; readonly lsn: number } | undefined;
+  /** A weaker level waits for the end of what was granted. */
+  #isEnding = false;
   /** Members of the commit set that have left the lease set, and when that became known. */
   readonly #leaving = new Map<RegionName, number>();
   /** When `follow` last looked: what was due by then has been dealt with. */
@@ -93,17 +106,21 @@ export class WriterDuties {
 
   /** When something here will change by the passing of time alone. */
   get nextAt(): number {
-    const ends = [...this.#leaving.keys()].map((region) => this.#grants.get(region)?.endsAt ?? -Infinity);
-    const waits = this.takeover.mustWait || ends.length > 0 ? [this.takeover.oldRightsEndAt] : [];
+    const awaited = this.#isEnding ? this.#grants.keys() : this.#leaving.keys();
+    const ends = [...awaited].map((region) => this.#grants.get(region)?.endsAt ?? -Infinity);
+    const isAwaited = this.takeover.mustWait || this.#isEnding || ends.length > 0;
+    const waits = isAwaited ? [this.takeover.oldRightsEndAt] : [];
     return Math.min(Infinity, ...[...ends, ...waits].filter((at) => at > this.#followedAt));
   }
 
   /**
    * Rule 14: an update is on its way that makes this of the state, if it gets there. Whoever is a member in it stays in the commit
-   * set, whatever becomes of that update, of its answer, or of the region.
+   * set, whatever becomes of that update, of its answer, or of the region. And if it makes the level weaker, nothing is granted any more.
    */
-  asked({ gcn, leaseSet }: FailoverState): void {
-    if (gcn === this.takeover.epoch) this.#doubtful = new Set([...this.#doubtful, ...leaseSet]);
+  asked(found: FailoverState, { gcn, leaseSet, configuration }: FailoverState): void {
+    if (gcn !== this.takeover.epoch) return;
+    this.#doubtful = new Set([...this.#doubtful, ...leaseSet]);
+    this.#mayBeWeaker ||= promisesMore(heldLevel(found.configuration), heldLevel(configuration));
   }
 
   /**
@@ -114,6 +131,7 @@ export class WriterDuties {
    */
   settled(): void {
     this.#doubtful = new Set();
+    this.#mayBeWeaker = false;
   }
 
   /** While writes are quiesced nobody leaves (rule 18): what was due by now is looked at again afterwards. */
@@ -124,6 +142,7 @@ export class WriterDuties {
   /** The lease set as the last successful update returned it, and how replication stands. */
   follow(state: FailoverState, action: AcceptWrites, status: DriverStatus, now: number): void {
     this.#followedAt = now;
+    this.#isEnding = isWeakening(state.configuration);
     const members = new Set([...state.leaseSet, ...this.#doubtful]);
     const next = new Set([...this.#commitSet, ...members]);
     for (const region of members) this.#leaving.delete(region);
@@ -178,7 +197,7 @@ export class WriterDuties {
   }
 
   /** What the writer says and asks for in its next report; of its driver only what that has carried out. */
-  report(state: FailoverState, status: DriverStatus, driver: CommitSets): WriterReport {
+  report(state: FailoverState, status: DriverStatus, driver: CommitSets, now: number): WriterReport {
     const { configuration, leaseSet, writer } = state;
     const limit = unansweredMs(configuration);
     const floor = Math.max(status.gclsn, this.takeover.lsn);
@@ -196,21 +215,38 @@ export class WriterDuties {
       return leaving === true || stop !== undefined;
     };
     const remove = leaseSet.filter((name) => mayAsk && name !== writer && (isGoing(name) || isSilent(name)));
-    const wanted = configuration.wanted?.consistency;
-    const isReady = wanted !== undefined && driver.isSettled && this.#holdsAll(status);
+    const wanted = wantedLevel(configuration);
+    const isReady = wanted !== undefined && this.#isReady(state, status, driver, now);
     return {
       commitSet: [...new Set([...this.#commitSet, ...driver.possible])],
       caughtUp: peers.filter(([, { behindMs }]) => behindMs <= NEAR_TAIL_MS).map(([name]) => name),
       ...(add.length > 0 && { add }),
       ...(remove.length > 0 && { remove }),
-      ...(isReady && { readyFor: wanted }),
+      ...(isReady && { readyFor: wanted.level }),
     };
   }
 
-  #holdsAll(status: DriverStatus): boolean {
-    return [...this.#commitSet].every(
-      (name) => status.peers[name] === undefined || status.peers[name].lsn >= status.progress.lsn,
-    );
+  /**
+   * Whether the wanted level can be put in force. What was acknowledged before the driver kept it is on the whole commit set; what was
+   * acknowledged since then waited for that anyway. And where it is weaker, nobody has a right to read by the stronger one.
+   */
+  #isReady(state: FailoverState, status: DriverStatus, { keeps }: CommitSets, now: number): boolean {
+    const { configuration } = state;
+    if (keeps === undefined || !sameLevel(keeps, keptLevel(configuration))) {
+      this.#kept = undefined;
+      return false;
+    }
+    if (this.#kept === undefined || !sameLevel(this.#kept.level, keeps))
+      this.#kept = { level: keeps, lsn: status.progress.lsn };
+    if (isWeakening(configuration) && this.#hasGranted(state, now)) return false;
+    const { lsn } = this.#kept;
+    return [...this.#commitSet].every((name) => (status.peers[name]?.lsn ?? Infinity) >= lsn);
+  }
+
+  /** Whether a grant may run: one of its own, of an earlier process of this region, or of an older GCN. */
+  #hasGranted(state: FailoverState, now: number): boolean {
+    const isOlder = this.takeover.isRestart || unfenced(state).length > 0;
+    return this.rightsLeftMs(now) > 0 || (isOlder && now < this.takeover.oldRightsEndAt);
   }
 
   /**
@@ -226,6 +262,11 @@ export class WriterDuties {
   /** Rule 15: for how long the asking process may serve strong reads; 0 is no. It counts from when it asked. */
   grant(state: FailoverState, asker: Asker, leaseLeftMs: number, now: number): number {
     const { region, incarnation } = asker;
+    const { configuration } = state;
+    // Strong and bounded reads end with their level, and nothing new may begin that a weaker one would have to wait for.
+    const isOver =
+      this.#mayBeWeaker || isWeakening(configuration) || !needsLeaseSet(configuration.consistency);
+    if (isOver) return 0;
     const isMember = this.#commitSet.has(region) && state.leaseSet.includes(region);
     if (!isMember || state.final !== undefined || state.regions[region]?.stop !== undefined) return 0;
     const ms = Math.max(0, Math.min(state.leaseMs * GRANT_SHARE, leaseLeftMs));
@@ -240,6 +281,12 @@ export class WriterDuties {
 export interface Asker {
   readonly region: RegionName;
   readonly incarnation: number;
+}
+
+/** Whether a level is wanted that promises less than the one in force. */
+function isWeakening(configuration: Configuration): boolean {
+  const wish = wantedLevel(configuration);
+  return wish !== undefined && promisesMore(heldLevel(configuration), wish);
 }
 
 export function unansweredMs({ timings }: Configuration): number {

@@ -1,12 +1,12 @@
 /**
  * What the driver was told to be, and what of it is true by now. A driver may take long over a role, and then it is still what
  * it was before, or on its way; a report says only what holds wherever on that way it is. Above all rule 16: a region joins the
- * lease set when commits wait for it, not when the driver has been told to wait.
+ * lease set when commits wait for it, not when the driver has been told to wait. And a level is ready when the driver keeps it.
  */
-import type { RegionName } from '../machine/index.ts';
+import type { Level, RegionName } from '../machine/index.ts';
 import { type Role, sameRole } from './driver.ts';
 
-/** Whose acknowledgement the driver's commits in an epoch wait for. */
+/** Whose acknowledgement the driver's commits in an epoch wait for, and at which level. */
 export interface CommitSets {
   /** Certainly, whichever of its orders it is at. */
   readonly certain: ReadonlySet<RegionName>;
@@ -14,6 +14,8 @@ export interface CommitSets {
   readonly possible: ReadonlySet<RegionName>;
   /** It has assumed what it was told last, so these are the same. */
   readonly isSettled: boolean;
+  /** Certainly. Undefined: that is not certain, or it is no writer in this epoch. */
+  readonly keeps?: Level;
 }
 
 export class Orders {
@@ -51,7 +53,9 @@ export class Orders {
     const waits = all[0] === undefined ? [] : all.filter((commitSet) => commitSet !== undefined);
     const certain =
       waits.length === 0 ? [] : [...possible].filter((name) => waits.every((one) => one.includes(name)));
-    return { certain: new Set(certain), possible, isSettled: this.isSettled };
+    const last = this.#assumed;
+    const keeps = this.isSettled && last?.role === 'writer' && last.epoch === epoch ? last.keeps : undefined;
+    return { certain: new Set(certain), possible, isSettled: this.isSettled, ...(keeps && { keeps }) };
   }
 }
 

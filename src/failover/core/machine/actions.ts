@@ -49,7 +49,7 @@ export type Action =
   | { readonly do: 'fence'; readonly epoch: number }
   /** Copy the data from the writer; the region is new, or has lost what it had. */
   | { readonly do: 'build'; readonly epoch: number; readonly writer: RegionName }
-  /** The writer: commit as that level demands, and say when the whole log is. */
+  /** The writer: keep what that level and the one in force demand, and say when it can be put in force. */
   | { readonly do: 'prepare level'; readonly consistency: Consistency }
   /** The writer: ask for the removal of these, which are leaving. */
   | { readonly do: 'let go'; readonly regions: readonly RegionName[] }

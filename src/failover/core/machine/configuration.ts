@@ -13,6 +13,17 @@ export const CONSISTENCY_LEVELS = [
 ] as const;
 export type Consistency = (typeof CONSISTENCY_LEVELS)[number];
 
+export interface Staleness {
+  readonly writes: number;
+  readonly seconds: number;
+}
+
+/** A consistency level, with its bound where it has one. */
+export interface Level {
+  readonly level: Consistency;
+  readonly staleness?: Staleness;
+}
+
 export interface Timings {
   readonly intervalMs: number;
   readonly leaseMs: number;
@@ -42,10 +53,14 @@ export interface Configuration {
   readonly priorities: readonly RegionName[];
   readonly consistency: Consistency;
   /** The bound of bounded staleness: how far a lease-set member may lag behind the writer. */
-  readonly staleness?: { readonly writes: number; readonly seconds: number };
+  readonly staleness?: Staleness;
   readonly minDurability: number;
-  /** Decided, and not yet safe to put in force. */
-  readonly wanted?: { readonly consistency?: Consistency; readonly minDurability?: number };
+  /** Decided, and not yet safe to put in force. `staleness`: of a wish for another bound. */
+  readonly wanted?: {
+    readonly consistency?: Consistency;
+    readonly staleness?: Staleness;
+    readonly minDurability?: number;
+  };
   readonly timings: Timings;
   readonly failback: Failback;
   /** No election may lose more known writes than this (levels weaker than bounded staleness). */
@@ -82,9 +97,52 @@ export function needsLeaseSet(consistency: Consistency): boolean {
   return consistency === 'Strong' || consistency === 'BoundedStaleness';
 }
 
-/** How much a level promises: a rise waits until the regions can keep it. */
-export function strengthOf(consistency: Consistency): number {
-  return consistency === 'Strong' ? 2 : consistency === 'BoundedStaleness' ? 1 : 0;
+/** In force: what elections go by, what readers promise, and what a write was acknowledged under. */
+export function heldLevel({ consistency, staleness }: Configuration): Level {
+  return levelOf(consistency, staleness);
+}
+
+export function wantedLevel({ wanted, staleness }: Configuration): Level | undefined {
+  return wanted?.consistency === undefined
+    ? undefined
+    : levelOf(wanted.consistency, wanted.staleness ?? staleness);
+}
+
+/**
+ * What a writer keeps: both the level in force and the one that is wanted, so that what it acknowledges while the change is on its way is
+ * good under either. A bound beside Strong is that of the readers.
+ */
+export function keptLevel(configuration: Configuration): Level {
+  const held = heldLevel(configuration);
+  const wish = wantedLevel(configuration);
+  if (wish === undefined || strengthOf(wish) < strengthOf(held)) return held;
+  if (held.staleness === undefined) return wish;
+  // On the way to Strong readers still promise no more than the bound, and no less.
+  if (wish.staleness === undefined) return { level: wish.level, staleness: held.staleness };
+  const writes = Math.min(wish.staleness.writes, held.staleness.writes);
+  const seconds = Math.min(wish.staleness.seconds, held.staleness.seconds);
+  return { level: wish.level, staleness: { writes, seconds } };
+}
+
+export function levelOf(level: Consistency, staleness: Staleness | undefined): Level {
+  return level === 'BoundedStaleness' && staleness !== undefined ? { level, staleness } : { level };
+}
+
+/** Whether the first promises something that the second does not: what is put in force needs its time then, and so does the way back. */
+export function promisesMore(first: Level, second: Level): boolean {
+  if (strengthOf(first) !== strengthOf(second)) return strengthOf(first) > strengthOf(second);
+  const [one, other] = [first.staleness, second.staleness];
+  if (one === undefined || other === undefined) return one !== undefined;
+  return one.writes < other.writes || one.seconds < other.seconds;
+}
+
+export function sameLevel(first: Level | undefined, second: Level | undefined): boolean {
+  const [one, other] = [first?.staleness, second?.staleness];
+  return first?.level === second?.level && one?.writes === other?.writes && one?.seconds === other?.seconds;
+}
+
+function strengthOf({ level }: Level): number {
+  return level === 'Strong' ? 2 : level === 'BoundedStaleness' ? 1 : 0;
 }
 
 /** Whether one of the signals has one of these policies; a signal that no policy names does nothing. */

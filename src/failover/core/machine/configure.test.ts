@@ -6,8 +6,12 @@ import {
   healthy,
   heartbeat,
   intent,
+  movingTo,
+  settling,
+  silence,
   writerSays,
 } from '../../../../test/failover/reports.ts';
+import type { Configuration } from './configuration.ts';
 import type { IntentBody } from './intents.ts';
 import type { WriterReport } from './report.ts';
 import { parseState } from './schema.ts';
@@ -178,9 +182,81 @@ describe('minimum durability', () => {
 });
 
 describe('consistency', () => {
-  test('that is weaker is in force at once', () => {
-    const next = posting(healthy(), { kind: 'consistency', consistency: 'Eventual' });
-    expect(next.configuration.consistency).toBe('Eventual');
+  const weaker = (changes: Partial<Configuration> = {}) =>
+    posting(healthy(changes), { kind: 'consistency', consistency: 'Eventual' });
+
+  test('that is weaker waits until the writer says that nobody has rights of the stronger one any more', () => {
+    const wished = weaker();
+    expect(wished.configuration).toMatchObject({
+      consistency: 'Strong',
+      wanted: { consistency: 'Eventual' },
+    });
+    expect(wished.open).toHaveLength(1);
+    expect(says(wished, {}).configuration.consistency).toBe('Strong');
+    expect(says(wished, { readyFor: 'Session' }).configuration.consistency).toBe('Strong');
+    const inForce = says(wished, { readyFor: 'Eventual' });
+    expect(inForce.configuration.consistency).toBe('Eventual');
+    expect(inForce.configuration.wanted).toBeUndefined();
+    expect(inForce).toMatchObject({ leaseSet: wished.leaseSet, open: [] });
+  });
+
+  test('rule 9: that is weaker lets no outsider be elected before it is in force', () => {
+    const narrow: FailoverState = { ...weaker(), leaseSet: ['A', 'B'] };
+    const raised = accepted(narrow, silence(narrow, 'C'));
+    const outsider = heartbeat(raised, 'C', { progress: { epoch: 1, lsn: 5 } });
+    expect(settling(accepted(raised, outsider), 'C').phase).toBe('Ungraceful');
+    const elected = failedOver(narrow, ['C', 'B']);
+    expect(elected).toMatchObject({ writer: 'B', configuration: { consistency: 'Strong' } });
+    expect(says(elected, { readyFor: 'Eventual' }).configuration.consistency).toBe('Eventual');
+  });
+
+  test('rule 2: the first update of a new process puts none in force', () => {
+    const wished = weaker();
+    const restarted = writerSays(wished, { readyFor: 'Eventual' }, { incarnation: 2 });
+    expect(accepted(wished, restarted).configuration.consistency).toBe('Strong');
+  });
+
+  test('that is wanted back before the weaker one is in force never ended', () => {
+    const back = after(weaker(), () =>
+      intent({ kind: 'consistency', consistency: 'Strong' }, { id: 'back' }),
+    );
+    expect(back.configuration.wanted).toBeUndefined();
+    expect(back.recent.map(({ end }) => end)).toEqual(['cancelled', 'honoured']);
+    expect(says(back, { readyFor: 'Eventual' }).configuration.consistency).toBe('Strong');
+  });
+
+  test('changes in no planned move', () => {
+    const moving = movingTo('B', weaker());
+    expect(says(moving, { readyFor: 'Eventual' }).configuration.consistency).toBe('Strong');
+  });
+
+  test('from bounded staleness another bound waits too, whether it is wider or narrower', () => {
+    const bounded = healthy({ consistency: 'BoundedStaleness', staleness: { writes: 10, seconds: 5 } });
+    for (const staleness of [
+      { writes: 100, seconds: 5 },
+      { writes: 10, seconds: 1 },
+    ]) {
+      const wished = posting(bounded, { kind: 'consistency', consistency: 'BoundedStaleness', staleness });
+      expect(wished.configuration).toMatchObject({
+        staleness: { writes: 10, seconds: 5 },
+        wanted: { consistency: 'BoundedStaleness', staleness },
+      });
+      expect(parseState(storedForm(wished))).toEqual({ value: wished });
+      const inForce = says(wished, { readyFor: 'BoundedStaleness' });
+      expect(inForce.configuration).toMatchObject({ consistency: 'BoundedStaleness', staleness });
+      expect(inForce.configuration.wanted).toBeUndefined();
+    }
+  });
+
+  test('that is weaker is refused as long as a region runs a machine that would put it in force at once', () => {
+    const mixed = after(healthy(), (now) => heartbeat(now, 'C', { version: 2 }));
+    const verdict = transition(mixed, intent({ kind: 'consistency', consistency: 'Session' }));
+    expect(verdict).toMatchObject({ verdict: 'refused', refusal: { code: 'FEATURE_NOT_YET' } });
+    const session = after(healthy({ consistency: 'Session' }), (now) => heartbeat(now, 'C', { version: 2 }));
+    expect(posting(session, { kind: 'consistency', consistency: 'Strong' }).open).toHaveLength(1);
+    // A writer that goes back to the release before says too soon that it is ready.
+    const back = after(weaker(), (now) => heartbeat(now, 'A', { version: 2 }));
+    expect(says(back, { readyFor: 'Eventual' }).configuration.consistency).toBe('Strong');
   });
 
   test('that is stronger waits until the writer says that its whole log is durable on its commit set', () => {
@@ -218,7 +294,8 @@ describe('consistency', () => {
       'intent.staleness',
     );
     const staleness = { writes: 10, seconds: 5 };
-    const bounded = posting(healthy(), { kind: 'consistency', consistency: 'BoundedStaleness', staleness });
+    const wished = posting(healthy(), { kind: 'consistency', consistency: 'BoundedStaleness', staleness });
+    const bounded = says(wished, { readyFor: 'BoundedStaleness' });
     expect(bounded.configuration).toMatchObject({ consistency: 'BoundedStaleness', staleness });
   });
 });

@@ -1,21 +1,34 @@
 /**
- * What a wish does to the configuration. Most of it is in force at once. Three things wait until they are safe: a raised
+ * What a wish does to the configuration. Most of it is in force at once. Four things wait until they are safe: a raised
  * minimum durability (until the lease set is that large), a stronger consistency level (until the writer's whole log is
- * durable on its commit set), and the removal of a region (until nobody depends on it).
+ * durable on its commit set), a weaker one (until nobody has a right any more that was given under the stronger), and the
+ * removal of a region (until nobody depends on it). A level holds until an update of the write region has put the next one in force: until
+ * then commits, reads and elections go by it.
  */
 import { isNewIncarnation } from './beats.ts';
 import {
   type Configuration,
-  type Consistency,
+  heldLevel,
+  type Level,
+  levelOf,
   needsLeaseSet,
-  strengthOf,
+  promisesMore,
   type Timings,
+  wantedLevel,
 } from './configuration.ts';
 import type { OpenIntent } from './intent-list.ts';
 import type { IntentBody } from './intents.ts';
 import { type Refusal, refusal } from './refusal.ts';
 import type { RegionReport } from './report.ts';
-import { departedOf, type FailoverState, namesOf, type RegionName, regionOf, withRegion } from './state.ts';
+import {
+  awakeIn,
+  departedOf,
+  type FailoverState,
+  namesOf,
+  type RegionName,
+  regionOf,
+  withRegion,
+} from './state.ts';
 
 /** What becomes of a wish: another state, or the reason why not. */
 export type Effect = FailoverState | Refusal;
@@ -34,6 +47,16 @@ export function knows(state: FailoverState, target: RegionName): Refusal | undef
     return refused('intent.target', `${target} is not a region of this partition-set.`);
   if (region.leaving === true) return refused('intent.target', `${target} is being removed.`);
   return undefined;
+}
+
+/** New behaviour is switched on only when every region runs a version that has it. */
+export function needsVersion(state: FailoverState, version: number, needed: number): Refusal | undefined {
+  if (awakeIn(state, version) >= needed) return undefined;
+  return refusal(
+    'FEATURE_NOT_YET',
+    'intent.kind',
+    `Not every region runs version ${needed} yet; upgrade them first.`,
+  );
 }
 
 export function without<K extends 'paused' | 'pin'>(state: FailoverState, field: K): FailoverState {
@@ -139,19 +162,29 @@ export function reorder(state: FailoverState, priorities: readonly RegionName[])
 export function changeConsistency(
   state: FailoverState,
   { consistency, staleness }: Extract<IntentBody, { kind: 'consistency' }>,
+  version: number,
 ): Effect {
   const { configuration } = state;
-  const bound = staleness ?? configuration.staleness;
-  if (consistency === 'BoundedStaleness' && bound === undefined) {
+  const wish = levelOf(consistency, staleness ?? configuration.staleness);
+  if (consistency === 'BoundedStaleness' && wish.staleness === undefined) {
     return refused('intent.staleness', 'Bounded staleness needs its bound: writes and seconds.');
   }
   if (state.phase === 'Ungraceful') {
-    // A weaker level would let a region be elected that lacks what was acknowledged under the stronger one.
     return refused('intent.kind', 'There is no write region; wait for the election, then change the level.');
   }
-  const next = bound === undefined ? state : configured(state, { staleness: bound });
-  if (strengthOf(consistency) > strengthOf(configuration.consistency)) return wanted(next, { consistency });
-  return configured(unwanted(next, 'consistency'), { consistency });
+  const held = heldLevel(configuration);
+  const isHeldBound = held.staleness !== undefined;
+  const next = unwanted(state, 'consistency');
+  // The bound of another level than that in force binds nobody yet.
+  const bound = isHeldBound ? undefined : wish.staleness;
+  if (!promisesMore(wish, held) && !promisesMore(held, wish)) return configured(next, { consistency });
+  // Machines of before version 3 put a weaker level in force at once, and do not know of a wish for another bound.
+  const isPlainRise = wish.level !== held.level && !promisesMore(held, wish);
+  const problem = isPlainRise ? undefined : needsVersion(state, version, 3);
+  if (problem !== undefined) return problem;
+  const change = wish.staleness !== undefined && isHeldBound ? { staleness: wish.staleness } : {};
+  const bounded = bound === undefined ? next : configured(next, { staleness: bound });
+  return wanted(bounded, { consistency, ...change });
 }
 
 export function changeDurability(state: FailoverState, minDurability: number): Effect {
@@ -171,21 +204,28 @@ function wanted(state: FailoverState, wish: NonNullable<Configuration['wanted']>
 function unwanted(state: FailoverState, field: 'consistency' | 'minDurability'): FailoverState {
   const { wanted: wishes, ...configuration } = state.configuration;
   if (wishes === undefined) return state;
-  const { [field]: _, ...rest } = wishes;
+  const { [field]: _, ...others } = wishes;
+  const { staleness: _bound, ...unbound } = others;
+  const rest = field === 'consistency' ? unbound : others;
   const left = Object.keys(rest).length > 0 ? { wanted: rest } : {};
   return { ...state, configuration: { ...configuration, ...left } };
 }
 
 /** What was decided earlier and has become safe now. In the writer's own update, in `Steady`. */
-export function putInForce(state: FailoverState, report: RegionReport, before: FailoverState): FailoverState {
+export function putInForce(
+  state: FailoverState,
+  report: RegionReport,
+  before: FailoverState,
+  awake: number,
+): FailoverState {
   const isWriter = report.region === state.writer && report.region === before.writer;
   if (state.phase !== 'Steady' || !isWriter || report.writer === undefined) return state;
   if (isNewIncarnation(before, report)) return state;
   const { wanted: wishes } = state.configuration;
   let next = state;
-  if (wishes?.consistency !== undefined && report.writer.readyFor === wishes.consistency) {
-    next = strengthen(next, wishes.consistency, report.writer.commitSet);
-  }
+  const wish = wantedLevel(state.configuration);
+  if (wish !== undefined && report.writer.readyFor === wish.level)
+    next = changeLevel(next, wish, report.writer.commitSet, awake);
   if (wishes?.minDurability !== undefined && next.leaseSet.length >= wishes.minDurability) {
     const { minDurability } = wishes;
     next = configured(unwanted(next, 'minDurability'), { minDurability });
@@ -193,18 +233,33 @@ export function putInForce(state: FailoverState, report: RegionReport, before: F
   return dropLeaving(next, report.writer.commitSet);
 }
 
-/** Everything up to the end of the log is durable on the commit set, which becomes the lease set. */
-function strengthen(
+/**
+ * The writer says that it is ready: what was acknowledged is good under the new level, and rights of the old one have ended. A writer of
+ * before version 3 says it of a weaker level too soon.
+ */
+function changeLevel(
   state: FailoverState,
-  consistency: Consistency,
+  wish: Level,
   commitSet: readonly RegionName[],
+  awake: number,
 ): FailoverState {
+  const held = heldLevel(state.configuration);
+  if (promisesMore(held, wish) && awake < 3) return state;
+  const next = promisesMore(wish, held) ? withCommitSet(state, commitSet) : state;
+  if (next === undefined) return state;
+  const { level: consistency, staleness } = wish;
+  return configured(unwanted(next, 'consistency'), { consistency, ...(staleness && { staleness }) });
+}
+
+/** For a stronger level: everything up to the end of the log is durable on the commit set, which becomes the lease set. */
+function withCommitSet(state: FailoverState, commitSet: readonly RegionName[]): FailoverState | undefined {
   const members = namesOf(state).filter((name) => commitSet.includes(name));
   // Rule 14: who is in the lease set is in the commit set, and leaves the one only through the other.
   const keepsAll = state.leaseSet.every((name) => members.includes(name));
-  if (needsLeaseSet(state.configuration.consistency) && !keepsAll) return state;
-  if (members.length < state.configuration.minDurability || !members.includes(state.writer!)) return state;
-  return configured({ ...unwanted(state, 'consistency'), leaseSet: members }, { consistency });
+  if (needsLeaseSet(state.configuration.consistency) && !keepsAll) return undefined;
+  if (members.length < state.configuration.minDurability || !members.includes(state.writer!))
+    return undefined;
+  return { ...state, leaseSet: members };
 }
 
 /** A region that nobody waits for, and that is not the writer, can go. */

@@ -20,6 +20,7 @@ import {
   isRefusal,
   knows,
   limitLoss,
+  needsVersion,
   refused,
   removeRegion,
   reorder,
@@ -28,9 +29,8 @@ import {
 } from './configure.ts';
 import { close, type OpenIntent } from './intent-list.ts';
 import { raise } from './raise.ts';
-import { type Refusal, refusal } from './refusal.ts';
 import type { IntentReport } from './report.ts';
-import { commonVersion, type FailoverState, type RegionName, regionOf } from './state.ts';
+import { type FailoverState, type RegionName, regionOf } from './state.ts';
 
 export type IntentBody =
   | { readonly kind: 'switchover'; readonly target: RegionName }
@@ -105,7 +105,7 @@ function apply(state: FailoverState, report: IntentReport, version: number): Eff
     case 'priorities':
       return reorder(state, intent.priorities);
     case 'consistency':
-      return changeConsistency(state, intent);
+      return changeConsistency(state, intent, version);
     case 'durability':
       return changeDurability(state, intent.minDurability);
     default:
@@ -128,16 +128,6 @@ function configureSimply(state: FailoverState, intent: SimpleIntent, version: nu
     default:
       return intent satisfies never;
   }
-}
-
-/** New behaviour is switched on only when every region runs a version that has it. */
-function needsVersion(state: FailoverState, version: number, needed: number): Refusal | undefined {
-  if (Math.min(version, commonVersion(state)) >= needed) return undefined;
-  return refusal(
-    'FEATURE_NOT_YET',
-    'intent.kind',
-    `Not every region runs version ${needed} yet; upgrade them first.`,
-  );
 }
 
 function wishFor(state: FailoverState, target: RegionName): Effect {

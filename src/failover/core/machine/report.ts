@@ -39,7 +39,10 @@ export interface WriterReport {
   readonly hasWaited?: true;
   /** In `Graceful`: writes are quiesced, and the report's progress is final (rule 18). */
   readonly quiescedInStep?: number;
-  /** The wanted level can be put in force: its log is durable on the whole commit set. */
+  /**
+   * The wanted level can be put in force: for a stronger one, all that was acknowledged is durable on the whole commit set; for a weaker
+   * one, no right of this GCN or an older one is left that was given under the level in force.
+   */
   readonly readyFor?: Consistency;
 }
 

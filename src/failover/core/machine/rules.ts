@@ -143,7 +143,7 @@ export const RULES: readonly MachineRule[] = [
     from: ['Steady'],
     keeps: [17],
     when: 'the writer reports, and a wish has become safe',
-    does: 'a stronger level or durability is put in force; a leaving region goes',
+    does: 'another level or a stronger durability is put in force; a leaving region goes',
     since: 1,
     apply: putInForce,
   },

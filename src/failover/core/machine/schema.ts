@@ -44,7 +44,11 @@ const configuration = z.looseObject({
   staleness: z.optional(staleness),
   minDurability: positive,
   wanted: z.optional(
-    z.looseObject({ consistency: z.optional(consistency), minDurability: z.optional(positive) }),
+    z.looseObject({
+      consistency: z.optional(consistency),
+      staleness: z.optional(staleness),
+      minDurability: z.optional(positive),
+    }),
   ),
   timings,
   failback,

@@ -132,7 +132,14 @@ export class ItemsStage {
   /** All copies that there are go on as those of the next writer. */
   async failOver(partitionSet: string, epoch: number): Promise<void> {
     await this.partition(partitionSet).assume({ role: 'fenced', epoch });
-    await this.partition(partitionSet).assume({ role: 'writer', epoch, accepts: true, commitSet: [REGION] });
+    const { level = 'Strong' } = this.#options;
+    await this.partition(partitionSet).assume({
+      role: 'writer',
+      keeps: { level },
+      epoch,
+      accepts: true,
+      commitSet: [REGION],
+    });
   }
 
   /** A request for the container `items` of the database `main`, or another one: `docs`, `docs/ID`. */
@@ -173,7 +180,13 @@ export class ItemsStage {
     this.#partitions.set(partitionSet, partition);
     await partition.incarnation();
     partition.attach({ mayWrite: () => true, grant: () => 0, changed: () => {} });
-    await partition.assume({ role: 'writer', epoch: 1, accepts: true, commitSet: [REGION] });
+    await partition.assume({
+      role: 'writer',
+      keeps: { level },
+      epoch: 1,
+      accepts: true,
+      commitSet: [REGION],
+    });
   }
 
   #contextOf(): GatewayContext {
