@@ -1,5 +1,5 @@
 /** Defects of one copy of a partition-set: its log and its undo, what it acknowledges, commits and shows. */
-import { type Mutant, unmet } from './mutant.ts';
+import { LEVELS_STAY, type Mutant, unmet } from './mutant.ts';
 
 const PARTITION = 'src/engine/core/partition';
 
@@ -287,7 +287,7 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     rule: 15,
     what: 'a reader that follows shows strongly without a grant that runs',
     file: `${PARTITION}/requests.ts`,
-    find: "return following.mayReadStrongly(now) ? undefined : 'NOT_READY';",
+    find: "return following.mayRead(level, now) ? undefined : 'NOT_READY';",
     replace: "return following.isFollowing ? undefined : 'NOT_READY';",
     tests: [`${PARTITION}/reads.test.ts`],
     simulated: true,
@@ -297,10 +297,20 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     rule: 15,
     what: 'a grant counts from when it came, not from when it was asked for',
     file: `${PARTITION}/following.ts`,
-    find: 'asked.at + ms);',
-    replace: 'this.#port.now() + ms);',
+    find: 'const until = asked.at + ms;',
+    replace: 'const until = this.#port.now() + ms;',
     tests: [`${PARTITION}/reads.test.ts`],
     simulated: unmet(60, 'a reader that is removed and cut off while the answer is under way'),
+  },
+  {
+    id: 'bounded-grant-reads-strongly',
+    rule: 15,
+    what: 'a grant of bounded reads is good for strong ones',
+    file: `${PARTITION}/following.ts`,
+    find: "if (level === 'Strong') this.#strongUntil",
+    replace: 'if (level !== undefined) this.#strongUntil',
+    tests: [`${PARTITION}/reads.test.ts`],
+    simulated: LEVELS_STAY,
   },
   {
     id: 'returned-write-stays-lost',

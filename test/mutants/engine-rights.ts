@@ -1,10 +1,74 @@
 /** Defects of who may write and read strongly: leases, grants, the commit set, the lease set, elections. */
-import { type Mutant, unmet } from './mutant.ts';
+import { LEVELS_STAY, type Mutant, unmet } from './mutant.ts';
 
 const AGENT = 'src/failover/core/agent';
 const MACHINE = 'src/failover/core/machine';
 
+/** Of what waits for rights of an older configuration. */
+const RIGHTS_TESTS = [`${AGENT}/duties.test.ts`];
+
 export const RIGHTS_MUTANTS: readonly Mutant[] = [
+  {
+    id: 'shorter-lease-forgets-grants',
+    rule: 4,
+    what: 'silence is measured by a shorter lease while a grant of the longer one runs',
+    file: `${AGENT}/agent.ts`,
+    find: 'Math.ceil(duties.rightsLeftMs(now))',
+    replace: 'Math.ceil(0 * duties.rightsLeftMs(now))',
+    tests: [`${AGENT}/agent.test.ts`],
+    simulated: LEVELS_STAY,
+  },
+  {
+    id: 'lease-longer-than-silence',
+    rule: 4,
+    what: 'a lease is as long as was decided after the beat that grants it',
+    file: `${AGENT}/agent.ts`,
+    find: 'this.#leaseMs = Math.min(configuration.timings.leaseMs, leaseMs);',
+    replace: 'this.#leaseMs = Math.max(configuration.timings.leaseMs, leaseMs);',
+    tests: [`${AGENT}/agent.test.ts`],
+    simulated: LEVELS_STAY,
+  },
+  {
+    id: 'weaker-level-with-grants',
+    rule: 15,
+    what: 'a weaker level is put in force while grants of the stronger one run',
+    file: `${AGENT}/duties.ts`,
+    find: 'return this.rightsLeftMs(now) > 0 ||',
+    replace: 'return (this.rightsLeftMs(now) < 0) ||',
+    tests: RIGHTS_TESTS,
+    simulated: LEVELS_STAY,
+  },
+  {
+    id: 'grants-at-a-weaker-level',
+    rule: 15,
+    what: 'the writer goes on granting strong reads at a level whose commits wait for nobody',
+    file: `${AGENT}/duties.ts`,
+    find: 'if (isOver) return 0;',
+    replace: 'if (isOver && now < 0) return 0;',
+    tests: RIGHTS_TESTS,
+    simulated: LEVELS_STAY,
+  },
+  {
+    id: 'level-before-the-driver-has-it',
+    rule: 16,
+    what: 'a stronger level is put in force before the driver keeps it',
+    file: `${AGENT}/duties.ts`,
+    find: 'if (keeps === undefined || !sameLevel(keeps, keptLevel(configuration))) {',
+    replace: 'if (keeps !== undefined && !sameLevel(keeps, keptLevel(configuration))) {',
+    tests: RIGHTS_TESTS,
+    simulated: LEVELS_STAY,
+  },
+  {
+    id: 'weaker-level-at-once',
+    rule: 9,
+    what: 'a weaker level is in force with the wish, and elections go by it',
+    file: `${MACHINE}/configure.ts`,
+    find: '  return wanted(bounded, { consistency, ...change });',
+    replace:
+      '  if (!promisesMore(wish, held)) return configured(bounded, { consistency, ...change });\n  return wanted(bounded, { consistency, ...change });',
+    tests: [`${MACHINE}/configure.test.ts`],
+    simulated: LEVELS_STAY,
+  },
   {
     id: 'lease-from-the-end-of-the-update',
     rule: 3,

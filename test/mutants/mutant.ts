@@ -41,6 +41,8 @@ export interface Area {
 }
 
 export const THE_SERVICE = 'the acceptor service with its journal and its connections is not simulated';
+export const LEVELS_STAY =
+  'in simulated runs leases and levels stay what they are: test/engine/rights.test.ts changes them under load';
 export const COSTS_ONLY = 'it costs time and breaks nothing';
 
 /** The simulation could meet it, but so seldom that no seed of many hundreds did. A workload that does is welcome. */
