@@ -4,6 +4,7 @@ export { Cluster, type ClusterEvents, type ClusterOptions, openCluster } from '.
 export * from './core/index.ts';
 export type { ClusterCounters, ClusterLatencies } from './counters.ts';
 export { type Codec, type Editor, reject, Rejection } from './editing.ts';
+export { missingInDatabase } from './directory/database-file.ts';
 export { type DirectoryLock, lockDirectory } from './directory/lock.ts';
 export { CasPaxosError, ERROR_CODES, type ErrorCode, type FailedOutcome } from './errors.ts';
 export type { AcceptorStatus } from './membership.ts';

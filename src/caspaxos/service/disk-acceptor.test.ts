@@ -1,4 +1,4 @@
-import { cpSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { open as openLmdb } from 'lmdb';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -66,6 +66,22 @@ describe('an acceptor on disk', () => {
     await acceptor.handle([accept('k', 5, 'w')], 0);
     const accepted = await openFor(crashed(directory));
     expect(valueIn((await accepted.handle([query('k')], 0))[0])).toBe('w');
+  });
+
+  test.each([
+    ['is empty', 0],
+    ['was cut short', 2 * 4096],
+  ])('does not start when its database %s: it would have forgotten what it promised', async (_, bytes) => {
+    const directory = temporaryDirectory();
+    const acceptor = await openFor(directory);
+    await acceptor.handle([accept('k', 1, 'v')], 0);
+    await acceptor.close();
+    truncateSync(join(directory, 'data.mdb'), bytes);
+    for (let start = 0; start < 2; start += 1)
+      expect(await errorOf(DiskAcceptor.open({ directory, ...SMALL }))).toMatchObject({
+        code: 'DATA_CORRUPT',
+        message: expect.stringContaining('will not start'),
+      });
   });
 
   test('starts although one record is corrupt under a promise in its journal, and fails that register only', async () => {

@@ -17,6 +17,7 @@ import {
   type RegisterReply,
   type RegisterRequest,
 } from '../core/index.ts';
+import { missingInDatabase } from '../directory/database-file.ts';
 import { type DirectoryLock, lockDirectory } from '../directory/lock.ts';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import { UTF8_KEYS } from '../lmdb-keys.ts';
@@ -284,6 +285,8 @@ interface Parts {
 
 async function openParts(options: DiskAcceptorOptions): Promise<Parts> {
   const { directory } = options;
+  const missing = missingInDatabase(directory);
+  if (missing !== undefined) throw forgotten(missing);
   const database = openDatabase(directory);
   try {
     // A commit first of all, before anything depends on one; and whoever looks into the database sees whose it is.

@@ -152,10 +152,27 @@ describe('a journal after a crash', () => {
     await expect(open(directory)).rejects.toBeInstanceOf(Lost);
   });
 
-  test('takes a file that was cut short for torn, not for empty', async () => {
-    const directory = await written('one', 'two', 'three');
-    truncateSync(join(directory, 'journal-0'), 2 * BLOCK + 10);
-    expect((await open(directory)).found).toEqual(['1: one', '2: two']);
+  test.each([0, 2 * BLOCK + 10])(
+    'does not start when a file was cut short to %i bytes: what was behind had been answered',
+    async (bytes) => {
+      const directory = await written('one', 'two', 'three');
+      truncateSync(join(directory, 'journal-0'), bytes);
+      await expect(open(directory)).rejects.toThrow(/journal-0 was cut short/);
+      expect(statSync(join(directory, 'journal-0')).size).toBe(bytes);
+    },
+  );
+
+  test('does not begin a new life over the records of another', async () => {
+    const directory = await written('one');
+    await expect(open(directory, { isNew: true, salt: 'another' })).rejects.toThrow(
+      /database .* is empty, but its journal is not/,
+    );
+    expect((await open(directory)).found).toEqual(['1: one']);
+  });
+
+  test('begins a new life over files without a record: its first start was cut off', async () => {
+    const directory = await written();
+    expect((await open(directory, { isNew: true, salt: 'another' })).found).toEqual([]);
   });
 
   test("does not take another acceptor's records, nor a value that looks like one, for its own", async () => {

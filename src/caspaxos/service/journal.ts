@@ -15,7 +15,7 @@
  * An append that fails may be on the disk all the same, whole or torn. Its number is used up, and nothing is appended behind it until a checkpoint
  * covers it: so it is never read back over what the database was given since, and never leaves a gap.
  */
-import { constants, existsSync, type PathLike, writeSync } from 'node:fs';
+import { constants, existsSync, type PathLike, statSync, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -86,9 +86,11 @@ export class Journal {
     const paths = [join(directory, 'journal-0'), join(directory, 'journal-1')] as const;
     if (!options.isNew && !paths.every((path) => existsSync(path)))
       throw options.lost(`A journal file in ${directory} is missing, and with it what had been answered`);
+    if (!options.isNew) for (const path of paths) demandSize(path, options);
     const files = [await openSized(paths[0], size), await openSized(paths[1], size)] as const;
     try {
       await syncDirectory(directory);
+      if (options.isNew) await demandNoRecords(files, options);
       const records = await readBack(files, options, salt);
       if (records.length > 0) await options.restore(records);
       return new Journal(files, size, options.checkpoint + records.length, salt);
@@ -206,6 +208,28 @@ async function readBack(
   return records;
 }
 
+/** What was behind the end of a file that became shorter had been answered, and nothing else tells that it was there. */
+function demandSize(path: string, { size, lost }: JournalOptions): void {
+  const { size: present } = statSync(path);
+  if (present < size)
+    throw lost(
+      `The journal file ${path} was cut short, to ${present} of ${size} bytes, and what it held is lost`,
+    );
+}
+
+/** Nothing is journaled before the database has an identity: a new database beside a journal with records is one that was lost. */
+async function demandNoRecords(
+  files: readonly FileHandle[],
+  { directory, lost }: JournalOptions,
+): Promise<void> {
+  for (const file of files) {
+    const content = await contentOf(file);
+    for (let at = 0; at + HEADER <= content.length; at += BLOCK)
+      if (content.readUInt32LE(at) === MAGIC)
+        throw lost(`The database in ${directory} is empty, but its journal is not: the database was lost`);
+  }
+}
+
 /** A file of exactly `size` bytes, so that a later write changes no metadata that would need a sync of its own. */
 async function openSized(path: PathLike, size: number): Promise<FileHandle> {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_DSYNC;
@@ -230,15 +254,9 @@ async function syncDirectory(directory: string): Promise<void> {
  * earlier turns; looking at every block finds those behind an unreadable one too.
  */
 async function scan(file: FileHandle, checkpoint: number, salt: number): Promise<JournalRecord[]> {
-  const { size } = await file.stat();
-  const content = Buffer.alloc(size);
-  for (let at = 0; at < size;) {
-    const { bytesRead } = await file.read(content, at, size - at, at);
-    if (bytesRead === 0) break; // It became shorter meanwhile: what is not there cannot be read.
-    at += bytesRead;
-  }
+  const content = await contentOf(file);
   const records: JournalRecord[] = [];
-  for (let at = 0; at + HEADER <= size;) {
+  for (let at = 0; at + HEADER <= content.length;) {
     const record = decode(content, at, salt);
     if (record === undefined) {
       at += BLOCK;
@@ -248,6 +266,17 @@ async function scan(file: FileHandle, checkpoint: number, salt: number): Promise
     at += recordBytes(record.payload.length);
   }
   return records;
+}
+
+async function contentOf(file: FileHandle): Promise<Buffer> {
+  const { size } = await file.stat();
+  const content = Buffer.alloc(size);
+  for (let at = 0; at < size;) {
+    const { bytesRead } = await file.read(content, at, size - at, at);
+    if (bytesRead === 0) break; // It became shorter meanwhile: what is not there cannot be read.
+    at += bytesRead;
+  }
+  return content;
 }
 
 function decode(content: Buffer, at: number, salt: number): JournalRecord | undefined {

@@ -10,6 +10,7 @@ import { randomInt } from 'node:crypto';
 import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
+import { missingInDatabase } from '../directory/database-file.ts';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import { UTF8_KEYS } from '../lmdb-keys.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, WriteResult } from './store.ts';
@@ -97,6 +98,9 @@ function acquire(path: string): SharedDatabase {
   let found = shared.get(path);
   // Whoever took the directory away and put another there means that one.
   if (found === undefined || found.file !== fileAt(path)) {
+    const missing = missingInDatabase(path);
+    if (missing !== undefined)
+      throw new CasPaxosError('DATA_CORRUPT', `${missing}. Replace this acceptor by an empty one.`);
     const database = open<string, string>({
       keyEncoder: UTF8_KEYS,
       path,

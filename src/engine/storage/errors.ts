@@ -32,3 +32,11 @@ export function storageError(code: StorageErrorCode, prefix: string, cause: unkn
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new EngineStorageError(code, `${prefix}: ${reason}.`, cause);
 }
+
+/** This node's disk has lost something that it had answered for: it must not go on as if it had not. */
+export function lostData(what: string): EngineStorageError {
+  return new EngineStorageError(
+    'DAMAGED',
+    `${what}. Move the directory away and start the node again: it copies its data from the other regions.`,
+  );
+}

@@ -1,5 +1,5 @@
 /** What the conformance suite cannot see: the files, and what becomes of them. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'lmdb';
@@ -50,6 +50,22 @@ test('data of a newer format are refused', async () => {
   await edit(directory, 'meta', (pairs) => pairs.set(Buffer.from('format'), writeRecord({ format: 2 })));
   await expect(NodeStore.open({ directory })).rejects.toMatchObject({ code: 'FORMAT_NEWER' });
   await expect(NodeStore.open({ directory })).rejects.toMatchObject({ code: 'FORMAT_NEWER' });
+});
+
+test.each([
+  ['is empty', 0],
+  ['was cut short', 2 * 4096],
+])('a store whose database %s does not start as a new one, and says what to do', async (_, bytes) => {
+  const { node, store, directory } = await opened();
+  store.append([entryOf(1, 1, [put('a')])]);
+  await synced(store);
+  await node.close();
+  truncateSync(join(directory, 'data.mdb'), bytes);
+  for (let start = 0; start < 2; start += 1)
+    await expect(NodeStore.open({ directory, journalBytes: 1024 * 1024 })).rejects.toMatchObject({
+      code: 'DAMAGED',
+      message: expect.stringMatching(/(was lost|was cut short).*Move the directory away/),
+    });
 });
 
 test('a directory belongs to one store at a time', async () => {

@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Journal } from '../../caspaxos/index.ts';
-import { EngineStorageError } from './errors.ts';
+import { lostData } from './errors.ts';
 import type { Journaled, Tables, Write } from './tables.ts';
 
 const REMOVED = 0xffff_ffff;
@@ -43,7 +43,7 @@ export class RedoLog {
       checkpoint: sequence ?? 0,
       size,
       isNew: identity === undefined,
-      lost: (what) => new EngineStorageError('DAMAGED', what),
+      lost: lostData,
       restore: async (records) => {
         for (const record of records)
           await tables.commit(decodeWrites(tables, record.payload), {

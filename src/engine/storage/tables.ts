@@ -12,8 +12,8 @@
  */
 import { mkdirSync, realpathSync, statfsSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import type { DirectoryLock } from '../../caspaxos/index.ts';
-import { EngineStorageError, storageError } from './errors.ts';
+import { type DirectoryLock, missingInDatabase } from '../../caspaxos/index.ts';
+import { EngineStorageError, lostData, storageError } from './errors.ts';
 import { lock } from './owner.ts';
 import { readRecord, writeRecord } from './records.ts';
 
@@ -82,6 +82,8 @@ export class Tables implements Readonly<Record<TableName, Table>> {
     const held = await lock(directory);
     let root: RootDatabase<Buffer, Buffer> | undefined;
     try {
+      const missing = missingInDatabase(directory);
+      if (missing !== undefined) throw lostData(missing);
       root = openEnvironment(directory);
       const tables = new Tables(directory, root, held);
       await tables.#checkFormat();
