@@ -56,6 +56,7 @@ import {
 } from './outcomes.ts';
 import { readEnvelope, readJson, readQuorum } from './read.ts';
 import { Register, type RegisterEnvironment } from './register.ts';
+import type { ServiceTls } from './service/client.ts';
 import { checkKey, checkOperation, CONFIGURATION_KEY, DEFAULT_MAX_VALUE_BYTES, sameJson } from './values.ts';
 import { watchRegister, type WatchOptions } from './watch.ts';
 
@@ -68,6 +69,8 @@ export interface ClusterOptions {
   readonly token?: string;
   /** PEM certificates to trust for https acceptors instead of the system's. */
   readonly ca?: string;
+  /** Instead of `ca`, and the certificate that acceptors are shown which want one. Asked anew for every connection. */
+  readonly tls?: () => ServiceTls | undefined;
   /** Quorum sizes for a cluster that is opened for the first time; a majority by default. */
   readonly quorums?: { readonly phase1: number; readonly phase2: number };
   /** How long a change or read may take when its caller does not say: 5000. */

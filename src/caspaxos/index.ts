@@ -14,6 +14,7 @@ export * from './outcomes.ts';
 export { isRunning, type ProcessName, thisProcess } from './process-name.ts';
 export { DiskAcceptor, type DiskAcceptorOptions } from './service/disk-acceptor.ts';
 export { Journal, type JournalOptions, type JournalRecord } from './service/journal.ts';
+export type { ServiceTls } from './service/client.ts';
 export { AcceptorServer, type AcceptorServerOptions, refuseToListenOpenly } from './service/server.ts';
 export * as storeFaults from './stores/faults.ts';
 export { AzureBlobStore } from './stores/azure-blob.ts';

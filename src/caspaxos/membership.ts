@@ -27,9 +27,10 @@ import {
   type RegisterReply,
 } from './core/index.ts';
 import { setDoubted } from './doubts.ts';
-import { asCasPaxosError, CasPaxosError } from './errors.ts';
+import { asCasPaxosError, CasPaxosError, type ErrorCode } from './errors.ts';
 import { openAcceptor, printableUrl } from './open-acceptor.ts';
 import type { View } from './register.ts';
+import type { ServiceTls } from './service/client.ts';
 import { Urgency } from './urgency.ts';
 import { CONFIGURATION_KEY } from './values.ts';
 
@@ -46,6 +47,7 @@ export interface MembershipOptions {
   readonly token?: string;
   readonly openAcceptor?: (url: string) => Acceptor | undefined;
   readonly ca?: string;
+  readonly tls?: () => ServiceTls | undefined;
   readonly requestTimeoutMs: number;
   readonly counters: ClusterCounters;
   readonly onView: () => void;
@@ -113,12 +115,12 @@ export class Membership {
 
   /** By a URL that may have credentials, or by the place that a member of the set has instead: then by the URL given for that. */
   openAcceptor(url: string): Acceptor {
-    const { token, ca, requestTimeoutMs } = this.#options;
+    const { token, ca, requestTimeoutMs, tls = () => ({ ca }) } = this.#options;
     const own = this.#options.openAcceptor?.(url);
     if (own !== undefined) return own;
     const place = printableUrl(url);
     if (place !== url) this.#given.set(place, url);
-    return openAcceptor(this.#given.get(place) ?? url, { token, ca, timeoutMs: requestTimeoutMs });
+    return openAcceptor(this.#given.get(place) ?? url, { token, tls, timeoutMs: requestTimeoutMs });
   }
 
   /** Before any of them is opened, so that a typing error leaves nothing behind. */
@@ -208,14 +210,8 @@ export class Membership {
   }
 
   async #firstConfiguration(named: readonly Named[]): Promise<Configuration> {
-    const missing = named.find(({ description }) => description === undefined);
-    if (missing !== undefined) {
-      const why = missing.error?.message ?? `${missing.acceptor.url} does not answer.`;
-      throw new CasPaxosError(
-        'FIRST_START_INCOMPLETE',
-        `No acceptor knows this cluster yet, and to begin it all must be there: ${why}`,
-      );
-    }
+    const missing = named.filter(({ description }) => description === undefined);
+    if (missing.length > 0) throw incomplete(missing, named.length);
     const acceptors = named.map(({ acceptor, description }) => ({ id: description!.id, url: acceptor.url }));
     const ids = acceptors.map(({ id }) => id).sort();
     if (new Set(ids).size < ids.length) {
@@ -325,6 +321,23 @@ export async function describe(acceptor: Acceptor): Promise<Named> {
   } catch (error) {
     return { acceptor, error: asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${acceptor.url}`) };
   }
+}
+
+/** Of the caller, or of its configuration: to wait for the acceptors mends nothing. */
+const NOT_LET_IN: ReadonlySet<ErrorCode> = new Set(['UNAUTHORIZED', 'CERTIFICATE_REFUSED']);
+
+/** Nobody who answers knows the cluster. The cause comes first, and with its own code where it says more than that somebody is missing. */
+function incomplete(missing: readonly Named[], inAll: number): CasPaxosError {
+  const cause = missing.find(({ error }) => error !== undefined && NOT_LET_IN.has(error.code)) ?? missing[0]!;
+  const why = cause.error?.message ?? `${cause.acceptor.url} does not answer.`;
+  const code = cause.error !== undefined && NOT_LET_IN.has(cause.error.code) ? cause.error.code : undefined;
+  const rest =
+    missing.length === inAll
+      ? `None of the ${inAll} acceptors can be used.`
+      : `${missing.length} of ${inAll} acceptors cannot be used, and the others do not know this cluster yet: to begin it all must be there.`;
+  return new CasPaxosError(code ?? 'FIRST_START_INCOMPLETE', `${why.replace(/\.$/, '')}. ${rest}`, {
+    cause: cause.error,
+  });
 }
 
 function newest(named: readonly Named[], cluster: string | undefined): Configuration | undefined {

@@ -6,8 +6,10 @@ import {
   AcceptorServer,
   type AcceptorServerOptions,
   DiskAcceptor,
+  NODE_HOST,
   refuseToListenOpenly,
 } from '../caspaxos/index.ts';
+import { Refusals } from '../protocol/index.ts';
 import { UsageError } from './errors.ts';
 import { logLevel, parseListen, positiveInteger } from './flags.ts';
 import { forOwnerOnly } from './owner.ts';
@@ -21,6 +23,7 @@ interface AcceptorFlags {
   readonly tokenFile?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
+  readonly tlsCa?: string;
   readonly maxRequestBytes: string;
   readonly stopWithParent: boolean;
   readonly logLevel?: string;
@@ -53,6 +56,7 @@ export function acceptorCommand(): Command {
     )
     .option('--tls-cert <file>', 'PEM certificate; required, with a token, to listen beyond loopback')
     .option('--tls-key <file>', 'PEM private key of the certificate')
+    .option('--tls-ca <file>', 'PEM authority: proposers must show a certificate that it issued')
     .option('--max-request-bytes <n>', 'largest request that is accepted', '4194304')
     .option(
       '--stop-with-parent',
@@ -84,9 +88,11 @@ async function runAcceptor(flags: AcceptorFlags): Promise<void> {
   });
   refuseToListenOpenly(options);
   const acceptor = await DiskAcceptor.open({ directory: data });
+  const refusals = new Refusals(NODE_HOST, (said) => log.warn(said, 'Callers were not let in.'));
   let server: AcceptorServer;
   try {
-    server = await AcceptorServer.listen(acceptor, options);
+    const onRefused = (kind: string, reason: string, from: string): void => refusals.note(kind, reason, from);
+    server = await AcceptorServer.listen(acceptor, { ...options, onRefused });
   } catch (error) {
     await acceptor.close();
     throw error;
@@ -134,9 +140,9 @@ function placeIn(flags: AcceptorFlags): Place {
 
 /** Everything that the file can say, it says. */
 async function fromFile(flags: AcceptorFlags): Promise<Place> {
-  const { config: path, name, data, listen, tokenFile, tlsCert, tlsKey } = flags;
+  const { config: path, name, data, listen, tokenFile, tlsCert, tlsKey, tlsCa } = flags;
   if (path === undefined || name === undefined) throw new UsageError('--config needs --name.');
-  for (const given of [data, listen, tokenFile, tlsCert, tlsKey])
+  for (const given of [data, listen, tokenFile, tlsCert, tlsKey, tlsCa])
     if (given !== undefined)
       throw new UsageError(
         `"${given}" cannot be combined with --config: the cluster file gives that setting.`,
@@ -156,7 +162,7 @@ async function fromFile(flags: AcceptorFlags): Promise<Place> {
     server: {
       ...serve.listen,
       token: tokens.acceptor?.reveal(),
-      tls: files && { cert: String(files.cert), key: String(files.key) },
+      tls: files && { ca: String(files.ca), cert: String(files.cert), key: String(files.key) },
       maxRequestBytes,
     },
     level: logLevel(flags.logLevel ?? config.log.level),
@@ -171,11 +177,17 @@ function token({ tokenFile }: AcceptorFlags): string | undefined {
   return trimmed;
 }
 
-function tls({ tlsCert, tlsKey }: AcceptorFlags): { cert: string; key: string } | undefined {
+function tls({ tlsCert, tlsKey, tlsCa }: AcceptorFlags): AcceptorServerOptions['tls'] {
+  if (tlsCa !== undefined && tlsCert === undefined)
+    throw new UsageError('--tls-ca needs --tls-cert and --tls-key.');
   if (tlsCert === undefined && tlsKey === undefined) return undefined;
   if (tlsCert === undefined || tlsKey === undefined)
     throw new UsageError('--tls-cert and --tls-key must be given together.');
-  return { cert: readText(tlsCert, '--tls-cert'), key: readText(tlsKey, '--tls-key') };
+  return {
+    cert: readText(tlsCert, '--tls-cert'),
+    key: readText(tlsKey, '--tls-key'),
+    ...(tlsCa !== undefined && { ca: readText(tlsCa, '--tls-ca') }),
+  };
 }
 
 function readText(path: string, flag: string): string {

@@ -5,4 +5,6 @@ export * from './continuous-clock.ts';
 export * from './roles.ts';
 export * from './histogram.ts';
 export * from './host.ts';
+export * from './lobby.ts';
 export * from './msgpack-form.ts';
+export * from './refusals.ts';

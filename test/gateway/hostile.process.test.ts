@@ -120,7 +120,7 @@ test('a ballot at the end of all numbers is refused, and one far ahead on a mino
   const { path, acceptors } = doors.cluster.config;
   expect(path).toBeDefined();
   for (const { url } of acceptors.slice(0, 2)) {
-    const acceptor = openAcceptor(url, { token, ca: undefined, timeoutMs: 5000 });
+    const acceptor = openAcceptor(url, { token, timeoutMs: 5000 });
     const set = (await acceptor.describe()).configuration!.number;
     for (const name of doors.partitionSets) {
       const ask = async (counter: number): Promise<unknown> => {

@@ -18,13 +18,29 @@ import {
 import { asCasPaxosError, CasPaxosError, isErrorCode } from '../errors.ts';
 import { flattenRequests, pack, unflattenReplies, unpack } from './codec.ts';
 import { frame, FrameSplitter } from './frames.ts';
-import { type AnswerFrame, type CallName, MAX_ANSWER_BYTES, STREAM_PATH, STREAM_PROTOCOL } from './wire.ts';
+import {
+  type AnswerFrame,
+  type CallName,
+  MAX_ANSWER_BYTES,
+  NO_CERTIFICATE,
+  STREAM_PATH,
+  STREAM_PROTOCOL,
+} from './wire.ts';
 
 export interface ServiceClientOptions {
   readonly token?: string | undefined;
-  /** PEM certificates to trust instead of the system's. */
-  readonly ca?: string | undefined;
+  /** For https. Asked anew for every connection, so that certificates can be renewed. */
+  readonly tls?: (() => ServiceTls | undefined) | undefined;
   readonly timeoutMs: number;
+}
+
+/** PEM. */
+export interface ServiceTls {
+  /** Whom to trust instead of the system's authorities. */
+  readonly ca?: string | Buffer | undefined;
+  /** What is shown to acceptors that want a certificate. */
+  readonly cert?: string | Buffer | undefined;
+  readonly key?: string | Buffer | undefined;
 }
 
 interface PendingCall {
@@ -175,13 +191,20 @@ export class ServiceAcceptor implements Acceptor {
   }
 
   #upgrade(): Promise<Duplex> {
-    const { token, ca, timeoutMs } = this.#options;
+    const { token, timeoutMs } = this.#options;
+    const { ca, cert, key } = this.#options.tls?.() ?? {};
+    const tls = {
+      ...(ca && { ca }),
+      ...(cert && { cert }),
+      ...(key && { key }),
+      minVersion: 'TLSv1.3',
+    } as const;
     const send = this.#target.protocol === 'https:' ? httpsRequest : httpRequest;
     const headers: Record<string, string> = { connection: 'Upgrade', upgrade: STREAM_PROTOCOL };
     if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
     return new Promise((resolve, reject) => {
       const target = new URL(STREAM_PATH, this.#target.origin);
-      const request = send(target, { headers, agent: false, timeout: timeoutMs, ...(ca && { ca }) });
+      const request = send(target, { headers, agent: false, timeout: timeoutMs, ...tls });
       request.on('upgrade', (_response, socket, head) => {
         // What came along with the answer's last bytes belongs to the stream.
         if (head.length > 0) socket.unshift(head);
@@ -191,12 +214,12 @@ export class ServiceAcceptor implements Acceptor {
       });
       request.on('response', (response) => {
         response.resume();
-        reject(refusal(this.url, response.statusCode ?? 0));
+        reject(refusal(this.url, response.statusCode ?? 0, response.statusMessage ?? ''));
       });
       request.on('timeout', () =>
         request.destroy(new CasPaxosError('TIMED_OUT', `Acceptor ${this.url} did not answer.`)),
       );
-      request.on('error', reject);
+      request.on('error', (error) => reject(certificateError(this.url, error) ?? error));
       request.end();
     });
   }
@@ -267,6 +290,21 @@ function descriptionIn(value: unknown): AcceptorDescription {
   return { id, hasRegisters, configuration: checkConfiguration(configuration) };
 }
 
+/** What OpenSSL says of a certificate that it does not take, from either side. */
+const OF_CERTIFICATES =
+  /^(?:CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA$|ERR_TLS_CERT|ERR_SSL_\w*CERT)/;
+
+/** Undefined: it is about something else. */
+function certificateError(url: string, error: Error): CasPaxosError | undefined {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (!OF_CERTIFICATES.test(code)) return undefined;
+  const message =
+    code === 'CERT_HAS_EXPIRED'
+      ? `The certificate of acceptor ${url} has expired.`
+      : `The certificate of acceptor ${url} is not trusted (${code}).`;
+  return new CasPaxosError('CERTIFICATE_REFUSED', message, { cause: error });
+}
+
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0;
 }
@@ -279,8 +317,17 @@ function malformed(): CasPaxosError {
   return new CasPaxosError('PROTOCOL_MISMATCH', 'The acceptor service said something that is no answer.');
 }
 
-function refusal(url: string, status: number): CasPaxosError {
+function refusal(url: string, status: number, reason: string): CasPaxosError {
   if (status === 401) return new CasPaxosError('UNAUTHORIZED', `Acceptor ${url} refused the token.`);
-  if (status === 503) return new CasPaxosError('UNREACHABLE', `Acceptor ${url} is stopping.`);
+  if (status === 403) {
+    const why = /^[A-Z0-9_]{1,60}$/.test(reason) ? reason : 'it does not say why';
+    const sentence =
+      why === NO_CERTIFICATE
+        ? `Acceptor ${url} wants a certificate of its authority, and none was shown.`
+        : `Acceptor ${url} refused the certificate that was shown (${why}).`;
+    return new CasPaxosError('CERTIFICATE_REFUSED', sentence);
+  }
+  if (status === 503)
+    return new CasPaxosError('UNREACHABLE', `Acceptor ${url} is stopping, or has too many streams.`);
   return new CasPaxosError('PROTOCOL_MISMATCH', `${url} is not an acceptor service (it answered ${status}).`);
 }

@@ -9,10 +9,17 @@ const HELP: Record<keyof DiskAcceptorCounters, string> = {
   checkpoints: 'Copies of the journal into the database',
 };
 
+/** What the service knows of its callers. */
+export interface DoorCounts {
+  readonly streams: () => number;
+  /** Callers that were not let in, by kind. */
+  readonly refused: ReadonlyMap<string, number>;
+}
+
 export class ServiceMetrics {
   readonly #registry = new Registry();
 
-  constructor(acceptor: DiskAcceptor, streams: () => number) {
+  constructor(acceptor: DiskAcceptor, { streams, refused }: DoorCounts) {
     collectDefaultMetrics({ register: this.#registry });
     const registers = [this.#registry];
     for (const name of Object.keys(HELP) as (keyof DiskAcceptorCounters)[]) {
@@ -26,6 +33,16 @@ export class ServiceMetrics {
         },
       });
     }
+    const notLetIn: Counter<'reason'> = new Counter({
+      name: 'baton_acceptor_refused_total',
+      help: 'Callers that were not let in, by reason',
+      labelNames: ['reason'],
+      registers,
+      collect: () => {
+        notLetIn.reset();
+        for (const [reason, count] of refused) notLetIn.inc({ reason }, count);
+      },
+    });
     const gauge = (name: string, help: string, value: () => number): void => {
       const metric: Gauge = new Gauge({ name, help, registers, collect: () => metric.set(value()) });
     };

@@ -1,4 +1,5 @@
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { errorOf, increment, openFor } from '../../../test/caspaxos/clusters.ts';
 import { RawClient } from '../../../test/caspaxos/raw-client.ts';
@@ -63,6 +64,52 @@ describe('the acceptor service for people and their tools', () => {
   });
 });
 
+describe('the acceptor service and strangers', () => {
+  test('who say nothing take no place from who has the token, and the oldest of them ends', async () => {
+    const refused: string[] = [];
+    const service = await TestService.start({
+      token: 'secret',
+      maxStrangers: 8,
+      onRefused: (kind) => refused.push(kind),
+    });
+    const strangers: Socket[] = [];
+    for (let number = 0; number < 20; number += 1) {
+      const socket = connect(service.port, '127.0.0.1');
+      onTestFinished(() => void socket.destroy());
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      socket.write('GET /health HTTP/1.1\r\nHost: x');
+      strangers.push(socket);
+    }
+    await until('twelve had to go', () => refused.length === 12);
+    expect(refused).toEqual(Array.from({ length: 12 }, () => 'crowded'));
+    await until('they know', () => strangers.slice(0, 12).every((socket) => socket.closed));
+    expect(strangers.slice(12).some((socket) => socket.closed)).toBe(false);
+    const client = clientOf(service, { token: 'secret' });
+    await client.handle([promise('k', 1)], 0);
+    // A stream is no stranger: whoever comes now takes no place from it.
+    for (let number = 0; number < 20; number += 1) {
+      const socket = connect(service.port, '127.0.0.1');
+      onTestFinished(() => void socket.destroy());
+      await once(socket, 'connect');
+    }
+    await until('the others had to go', () => refused.length >= 32);
+    expect(await client.describe()).toMatchObject({ id: service.disk.id });
+  });
+
+  test('one stream more than it takes is refused, and told so', async () => {
+    const service = await TestService.start({ token: 'secret', maxStreams: 1 });
+    const first = clientOf(service, { token: 'secret' });
+    await first.describe();
+    const second = clientOf(service, { token: 'secret' });
+    expect(await errorOf(second.describe())).toMatchObject({ code: 'UNREACHABLE' });
+    await first.describe();
+    const headers = { authorization: 'Bearer secret' };
+    const text = await (await fetch(`${service.url}/metrics`, { headers })).text();
+    expect(text).toMatch(/^baton_acceptor_refused_total\{reason="streams"\} 1$/m);
+  });
+});
+
 describe('the acceptor service and who may use it', () => {
   test.each([undefined, 'wrong', 'secrets', ''])(
     'the token %j is refused, and changes nothing',
@@ -79,8 +126,8 @@ describe('the acceptor service and who may use it', () => {
     const services = await TestService.startThree({ token: 'secret' });
     const acceptors = services.map(({ url }) => url);
     expect(await errorOf(openFor({ acceptors, token: 'wrong' }))).toMatchObject({
-      code: 'FIRST_START_INCOMPLETE',
-      message: expect.stringContaining('refused the token'),
+      code: 'UNAUTHORIZED',
+      message: expect.stringMatching(/^Acceptor \S+ refused the token\./),
     });
     const cluster = await openFor({ acceptors, token: 'secret' });
     expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed' });

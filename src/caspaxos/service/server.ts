@@ -3,7 +3,8 @@
  * upgrade to a stream of frames (`wire.ts`), because one round trip a phase is the point of this process.
  *
  * It never buffers without bound: a client that does not read its answers is no longer read from, and a request over
- * the limit ends its stream. A stop finishes what was begun, then closes.
+ * the limit ends its stream. A stop finishes what was begun, then closes. Whoever has not shown the token waits in a lobby (`lobby.ts`),
+ * and takes no stream's place.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import {
@@ -16,20 +17,49 @@ import { createServer as createHttpsServer, type Server as HttpsServer } from 'n
 import type { AddressInfo, Socket } from 'node:net';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import { Lobby } from '../../protocol/index.ts';
 import { CasPaxosError } from '../errors.ts';
 import type { DiskAcceptor } from './disk-acceptor.ts';
 import type { ServiceMetrics } from './metrics.ts';
 import { AcceptorStream } from './stream.ts';
-import { DEFAULT_MAX_REQUEST_BYTES, STREAM_PATH, STREAM_PROTOCOL } from './wire.ts';
+import { DEFAULT_MAX_REQUEST_BYTES, NO_CERTIFICATE, STREAM_PATH, STREAM_PROTOCOL } from './wire.ts';
 
 export interface AcceptorServerOptions {
   readonly host: string;
   readonly port: number;
   /** Without one, everybody who can connect may use the acceptor: allowed on the loopback interface only. */
   readonly token?: string | undefined;
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  readonly tls?: AcceptorTls | undefined;
   readonly maxRequestBytes?: number | undefined;
+  /** Streams at a time: 1024. */
+  readonly maxStreams?: number | undefined;
+  /** Connections at a time that have no stream: 256. When another comes, the oldest of them ends. */
+  readonly maxStrangers?: number | undefined;
+  /** Somebody was not let in. `kind` is one of REFUSALS. */
+  readonly onRefused?: ((kind: AcceptorRefusal, reason: string, from: string) => void) | undefined;
 }
+
+/** PEM. With `ca` proposers must show a certificate of that authority. */
+export interface AcceptorTls {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca?: string | undefined;
+}
+
+export const ACCEPTOR_REFUSALS = ['token', 'certificate', 'crowded', 'streams'] as const;
+export type AcceptorRefusal = (typeof ACCEPTOR_REFUSALS)[number];
+
+const LIMITS = {
+  requestTimeout: 10_000,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 1000,
+  maxHeaderSize: 16 * 1024,
+} as const;
+/** Nothing sent and nothing taken for so long: whoever it is, it ends. Streams have times of their own. */
+const IDLE_MS = 30_000;
+const MAX_STREAMS = 1024;
+const MAX_STRANGERS = 256;
 
 export class AcceptorServer {
   readonly #acceptor: DiskAcceptor;
@@ -37,19 +67,28 @@ export class AcceptorServer {
   readonly #streams = new Set<AcceptorStream>();
   /** Made when somebody asks: what collects them takes longer to load than all the rest of an acceptor. */
   #metrics: Promise<ServiceMetrics> | undefined;
+  readonly #refused = new Map<AcceptorRefusal, number>(ACCEPTOR_REFUSALS.map((kind) => [kind, 0]));
+  readonly #lobby: Lobby;
   #options: AcceptorServerOptions;
   #stopping = false;
 
   private constructor(acceptor: DiskAcceptor, options: AcceptorServerOptions) {
     this.#acceptor = acceptor;
     this.#options = options;
-    const limits = { requestTimeout: 10_000, headersTimeout: 10_000, maxHeaderSize: 16 * 1024 };
+    const { tls, maxStrangers: places = MAX_STRANGERS } = options;
+    this.#lobby = new Lobby({
+      places,
+      onCrowdedOut: (from) =>
+        this.#onRefused('crowded', `${places} connections without a stream are here`, from),
+    });
     const respond = (request: IncomingMessage, response: ServerResponse): void => {
       void this.#respond(request, response);
     };
-    this.#server = options.tls
-      ? createHttpsServer({ ...limits, ...options.tls }, respond)
-      : createHttpServer(limits, respond);
+    this.#server = tls
+      ? createHttpsServer({ ...LIMITS, handshakeTimeout: LIMITS.headersTimeout, ...secured(tls) }, respond)
+      : createHttpServer(LIMITS, respond);
+    this.#server.timeout = IDLE_MS;
+    this.#server.on('connection', (socket: Socket) => this.#lobby.enter(socket));
     this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
@@ -82,9 +121,13 @@ export class AcceptorServer {
     const options = { ...this.#options, token, tls };
     refuseToListenOpenly(options);
     const isSecure = 'setSecureContext' in this.#server;
-    if (isSecure !== (tls !== undefined))
-      throw new CasPaxosError('LISTEN_REFUSED', 'Speaking TLS or not is decided when an acceptor starts.');
-    if (tls !== undefined && 'setSecureContext' in this.#server) this.#server.setSecureContext(tls);
+    const isMutual = this.#options.tls?.ca !== undefined;
+    if (isSecure !== (tls !== undefined) || isMutual !== (tls?.ca !== undefined))
+      throw new CasPaxosError(
+        'LISTEN_REFUSED',
+        'Whether an acceptor speaks TLS and wants certificates is decided when it starts.',
+      );
+    if (tls !== undefined && 'setSecureContext' in this.#server) this.#server.setSecureContext(secured(tls));
     this.#options = options;
   }
 
@@ -104,14 +147,18 @@ export class AcceptorServer {
     if (path === STREAM_PATH)
       return reply(response, 426, `Upgrade to ${STREAM_PROTOCOL} to use the acceptor.\n`);
     if (path !== '/metrics') return reply(response, 404, 'Here are /health and /metrics.\n');
-    if (!this.#isAuthorized(request)) return reply(response, 401, 'A bearer token is needed.\n');
+    if (!this.#hasToken(request)) {
+      this.#onRefused('token', 'the token is not the right one', addressOf(request));
+      return reply(response, 401, 'A bearer token is needed.\n');
+    }
     const text = await (await this.#serviceMetrics()).text();
     return reply(response, 200, text, 'text/plain; version=0.0.4; charset=utf-8');
   }
 
   #serviceMetrics(): Promise<ServiceMetrics> {
     this.#metrics ??= import('./metrics.ts').then(
-      ({ ServiceMetrics: Metrics }) => new Metrics(this.#acceptor, () => this.#streams.size),
+      ({ ServiceMetrics: Metrics }) =>
+        new Metrics(this.#acceptor, { streams: () => this.#streams.size, refused: this.#refused }),
     );
     return this.#metrics;
   }
@@ -131,7 +178,14 @@ export class AcceptorServer {
     if (this.#stopping) return refuse('503 Service Unavailable');
     if (request.url !== STREAM_PATH || request.headers.upgrade !== STREAM_PROTOCOL)
       return refuse('404 Not Found');
-    if (!this.#isAuthorized(request)) return refuse('401 Unauthorized');
+    const complaint = this.#complaintAbout(request);
+    if (complaint !== undefined) {
+      const { kind, reason, line } = complaint;
+      this.#onRefused(kind, reason, addressOf(request));
+      return refuse(line);
+    }
+    this.#lobby.leave(request.socket);
+    request.socket.setTimeout(0);
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${STREAM_PROTOCOL}\r\n\r\n`,
     );
@@ -141,13 +195,60 @@ export class AcceptorServer {
     this.#streams.add(stream);
   }
 
-  #isAuthorized(request: IncomingMessage): boolean {
+  /** Why this caller gets no stream. */
+  #complaintAbout(request: IncomingMessage): Complaint | undefined {
+    const { tls, maxStreams = MAX_STREAMS } = this.#options;
+    const { socket } = request;
+    if (tls?.ca !== undefined && !(socket instanceof TLSSocket && socket.authorized)) {
+      const why = wrongCertificate(socket);
+      return { kind: 'certificate', reason: `the certificate is not accepted: ${why}`, line: `403 ${why}` };
+    }
+    if (!this.#hasToken(request))
+      return { kind: 'token', reason: 'the token is not the right one', line: '401 Unauthorized' };
+    if (this.#streams.size < maxStreams) return undefined;
+    return { kind: 'streams', reason: `${maxStreams} streams are here`, line: '503 Too Many Streams' };
+  }
+
+  #onRefused(kind: AcceptorRefusal, reason: string, from: string): void {
+    this.#refused.set(kind, this.#refused.get(kind)! + 1);
+    this.#options.onRefused?.(kind, reason, from);
+  }
+
+  #hasToken(request: IncomingMessage): boolean {
     const { token } = this.#options;
     if (token === undefined) return true;
     const given = request.headers.authorization ?? '';
     // Compared as digests: equal lengths, and no hint in the time it takes.
     return timingSafeEqual(digest(given), digest(`Bearer ${token}`));
   }
+}
+
+interface Complaint {
+  readonly kind: AcceptorRefusal;
+  readonly reason: string;
+  /** The status of the answer. */
+  readonly line: string;
+}
+
+/** Whoever shows no certificate, or a bad one, may still ask what is open to all, and is told what is wrong with it. */
+function secured({ ca, cert, key }: AcceptorTls): object {
+  return {
+    cert,
+    key,
+    ...(ca !== undefined && { ca, requestCert: true, rejectUnauthorized: false }),
+    minVersion: 'TLSv1.3',
+  };
+}
+
+/** A code, such as CERT_HAS_EXPIRED. */
+function wrongCertificate(socket: Socket): string {
+  if (!(socket instanceof TLSSocket) || Object.keys(socket.getPeerCertificate()).length === 0)
+    return NO_CERTIFICATE;
+  return String(socket.authorizationError).replaceAll(/[^A-Z0-9_]/g, '');
+}
+
+function addressOf({ socket }: IncomingMessage): string {
+  return socket.remoteAddress ?? '';
 }
 
 function digest(text: string): Buffer {

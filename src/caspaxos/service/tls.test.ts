@@ -55,11 +55,15 @@ describe('acceptor services over TLS', () => {
     if (!hasOpenssl()) notRun(context, LACKING);
     const [trusted, other] = [certificate(), certificate()];
     const service = await TestService.start({ tls: trusted, token: 'secret' });
-    for (const acceptors of [[service.url], [service.url.replace('https', 'http')]]) {
+    const ways = [
+      [service.url, 'CERTIFICATE_REFUSED'],
+      [service.url.replace('https', 'http'), 'FIRST_START_INCOMPLETE'],
+    ] as const;
+    for (const [url, code] of ways) {
       const error = await errorOf(
-        openFor({ acceptors, ca: other.cert, token: 'secret', requestTimeoutMs: 500 }),
+        openFor({ acceptors: [url], ca: other.cert, token: 'secret', requestTimeoutMs: 500 }),
       );
-      expect(error).toMatchObject({ code: 'FIRST_START_INCOMPLETE' });
+      expect(error).toMatchObject({ code });
     }
     expect(service.disk.configuration).toBeUndefined();
   });

@@ -11,6 +11,9 @@
 export const STREAM_PATH = '/v1/stream';
 export const STREAM_PROTOCOL = 'baton-acceptor/1';
 
+/** The reason of a 403 for who showed no certificate; others are OpenSSL's codes. */
+export const NO_CERTIFICATE = 'NO_CERTIFICATE';
+
 export const DEFAULT_MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 /** A server answers a batch with values, so an answer may be larger than any request. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** `baton acceptors check`: may this store keep an acceptor's memory, and what does it take. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { isService } from '../../caspaxos/index.ts';
+import { isService, type ServiceTls } from '../../caspaxos/index.ts';
 import { asError, openFor, type OpenOptions } from './opening.ts';
 import { EXIT, type ExitCode, usage } from '../operate/errors.ts';
 import { type Progress, progressBar } from '../progress.ts';
@@ -20,6 +20,8 @@ export interface CheckFlags {
   readonly samples: string;
   readonly tokenFile?: string;
   readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
   readonly format: string;
 }
 
@@ -31,10 +33,11 @@ export async function check(
   flags: CheckFlags,
   progress: Progress = progressBar('steps'),
 ): Promise<{ readonly report: CheckReport; readonly exit: ExitCode }> {
+  const tls = tlsFrom(flags);
   const options: OpenOptions = {
     timeoutMs: wholeNumber(flags.timeoutMs, '--timeout-ms'),
     token: tokenFrom(stage, flags),
-    ca: flags.ca === undefined ? undefined : readText(flags.ca, '--ca'),
+    tls: () => tls,
   };
   const races = wholeNumber(flags.races, '--races');
   const samples = wholeNumber(flags.samples, '--samples');
@@ -115,6 +118,15 @@ function wholeNumber(text: string, flag: string): number {
   if (!Number.isSafeInteger(value) || value < 1)
     throw usage(`${flag} must be a whole number of at least 1, not "${text}".`);
   return value;
+}
+
+function tlsFrom({ ca, cert, key }: CheckFlags): ServiceTls {
+  if ((cert === undefined) !== (key === undefined)) throw usage('--cert and --key must be given together.');
+  return {
+    ...(ca !== undefined && { ca: readText(ca, '--ca') }),
+    ...(cert !== undefined && { cert: readText(cert, '--cert') }),
+    ...(key !== undefined && { key: readText(key, '--key') }),
+  };
 }
 
 function tokenFrom(stage: Stage, { tokenFile }: CheckFlags): string | undefined {

@@ -27,6 +27,8 @@ function checkCommand(stage: Stage): Command {
       '--ca <file>',
       'PEM file with the authorities to trust for acceptor services; for stores, use `ca=` in the URL',
     )
+    .option('--cert <file>', 'PEM certificate to show to acceptor services that want one')
+    .option('--key <file>', 'PEM private key of that certificate')
     .option('-f, --format <format>', 'output format: pretty, json, yaml or tsv', 'pretty')
     .addHelpText(
       'after',

@@ -6,14 +6,15 @@ import {
   isService,
   openAcceptor,
   openStore,
+  type ServiceTls,
 } from '../../caspaxos/index.ts';
 import { type Place, secretsIn, withoutSecrets } from './place.ts';
 
 export interface OpenOptions {
   readonly timeoutMs: number;
   readonly token: string | undefined;
-  /** For services: a store's authority stands in its URL. */
-  readonly ca: string | undefined;
+  /** For services: a store's certificates stand in its URL. */
+  readonly tls: () => ServiceTls;
 }
 
 export type Opening =

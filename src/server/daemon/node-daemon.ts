@@ -250,7 +250,6 @@ export class NodeDaemon {
     const { name, region, listen } = this.#place;
     const { logger, signal } = this.#options;
     const { inFlight: maxRequests, inFlightBytes: maxRequestBytes } = config.limits;
-    const ca = this.#tls?.ca;
     const acceptorToken = this.#tokens.acceptor?.reveal();
     return {
       cluster: config.cluster,
@@ -262,7 +261,7 @@ export class NodeDaemon {
       ),
       acceptors: readAcceptorUrls(config),
       ...(acceptorToken !== undefined && { acceptorToken }),
-      ...(ca !== undefined && { acceptorCa: String(ca) }),
+      acceptorTls: () => this.#tls,
       onWaiting: (error) => this.#onWaiting(error),
       ...(signal && { signal }),
       disk: diskOf(store),

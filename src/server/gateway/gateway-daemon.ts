@@ -214,14 +214,13 @@ export class GatewayDaemon {
   async #openCluster(): Promise<Cluster> {
     const { logger } = this.#options;
     const token = this.#tokens.acceptor?.reveal();
-    const ca = this.#tls?.ca;
     const cluster = await openPatiently(
       {
         acceptors: readAcceptorUrls(this.#config),
         proposer: this.#gateway.name,
         host: this.#host,
         ...(token !== undefined && { token }),
-        ...(ca !== undefined && { ca: String(ca) }),
+        tls: () => this.#tls,
       },
       {
         host: this.#host,

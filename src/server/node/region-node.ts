@@ -7,7 +7,13 @@
  *                               peers ◀────┘  └──── listener ◀── the other regions' peers
  */
 import type { Registry } from 'prom-client';
-import { type AcceptorStatus, type CasPaxosError, type Cluster, NODE_HOST } from '../../caspaxos/index.ts';
+import {
+  type AcceptorStatus,
+  type CasPaxosError,
+  type Cluster,
+  NODE_HOST,
+  type ServiceTls,
+} from '../../caspaxos/index.ts';
 import {
   type ClusterMap,
   decodeWriteAnswer,
@@ -80,8 +86,8 @@ export interface RegionNodeOptions {
   readonly peers: ReadonlyMap<RegionName, { readonly node: string; readonly address: Address }>;
   readonly acceptors: readonly string[];
   readonly acceptorToken?: string;
-  /** The authority of acceptors with an https URL, PEM. */
-  readonly acceptorCa?: string;
+  /** For acceptors with an https URL. Asked anew for every connection. */
+  readonly acceptorTls?: () => ServiceTls | undefined;
   /** The acceptors cannot be reached yet; they are tried again. Without it that is an error of `start`. */
   readonly onWaiting?: (error: CasPaxosError) => void;
   /** Ends a `start` that waits. */
@@ -184,7 +190,7 @@ export class RegionNode {
 
   /** Listens first, then waits for the acceptors: whoever calls meanwhile is let in and told nothing yet. */
   static async start(options: RegionNodeOptions): Promise<RegionNode> {
-    const { acceptors, acceptorToken, acceptorCa, onWaiting, signal } = options;
+    const { acceptors, acceptorToken, acceptorTls, onWaiting, signal } = options;
     const host = options.host ?? NODE_HOST;
     let started: RegionNode | undefined;
     const metrics = options.metrics && new EngineMetrics(options.metrics, () => started);
@@ -204,7 +210,7 @@ export class RegionNode {
           proposer: node,
           host,
           ...(acceptorToken !== undefined && { token: acceptorToken }),
-          ...(acceptorCa !== undefined && { ca: acceptorCa }),
+          ...(acceptorTls !== undefined && { tls: acceptorTls }),
         },
         { host, onWaiting, signal },
       );
