@@ -67,17 +67,17 @@ describe('a lobby', () => {
 });
 
 test('refusals are said at once, and then once a minute with their number, each kind for itself', () => {
-  const said: Omit<RefusalsSaid, 'reason'>[] = [];
+  const said: RefusalsSaid[] = [];
   let now = 0;
-  const refusals = new Refusals({ now: () => now }, ({ reason: _, ...rest }) => said.push(rest));
+  const refusals = new Refusals({ now: () => now }, (one) => said.push(one));
   for (let number = 0; number < 100; number += 1) {
     refusals.note('token', 'the token is wrong', `address ${number}`);
     now += 1000;
   }
   refusals.note('crowded', 'there are too many', 'b');
   expect(said).toEqual([
-    { kind: 'token', from: 'address 0', count: 1 },
-    { kind: 'token', from: 'address 60', count: 60 },
-    { kind: 'crowded', from: 'b', count: 1 },
+    { kind: 'token', reason: 'the token is wrong', from: 'address 0', count: 1 },
+    { kind: 'token', reason: 'the token is wrong', from: 'address 60', count: 60 },
+    { kind: 'crowded', reason: 'there are too many', from: 'b', count: 1 },
   ]);
 });

@@ -133,15 +133,42 @@ describe('a listener', () => {
   });
 
   test('takes only so many connections', async () => {
-    const scene = await listen({}, { maxConnections: 2 });
+    const scene = await listen({}, { maxNodeConnections: 2 });
     const [first] = [await dialTo(scene), await dialTo(scene)];
     const error = await rpcErrorOf(dialTo(scene));
     expect(error).toMatchObject({ code: 'TOO_MANY_CONNECTIONS', retryAfterMs: 3000 });
     first.destroy();
     await until('one connection is left', () => scene.listener.connections.size === 1);
     expect((await dialTo(scene)).isOpen).toBe(true);
-    const knocking = await Promise.all([1, 2, 3, 4, 5].map(() => RawSocket.connect(scene)));
-    await Promise.race(knocking.map(({ closed }) => closed));
+  });
+
+  test('has seats for nodes that no client takes', async () => {
+    const scene = await listen({}, { maxConnections: 2, maxNodeConnections: 1 });
+    const client = identity('c', { role: 'client' });
+    for (let number = 0; number < 2; number += 1) await dialTo(scene, {}, { self: client });
+    expect(await rpcErrorOf(dialTo(scene, {}, { self: client }))).toMatchObject({
+      code: 'TOO_MANY_CONNECTIONS',
+    });
+    const node = await dialTo(scene, {}, { self: identity('n', { role: 'node' }) });
+    expect(await rpcErrorOf(dialTo(scene, {}, { self: identity('m', { role: 'node' }) }))).toMatchObject({
+      code: 'TOO_MANY_CONNECTIONS',
+    });
+    node.destroy();
+    await until('its seat is free', () => scene.listener.connections.size === 2);
+    await dialTo(scene, {}, { self: identity('m', { role: 'node' }) });
+  });
+
+  test('lets in who introduces himself however many strangers say nothing, and says that they had to go', async () => {
+    const refused: string[] = [];
+    const scene = await listen({}, { maxStrangers: 4, onRefused: ({ code }) => refused.push(code) });
+    const first = await RawSocket.connect(scene);
+    for (let number = 1; number < 10; number += 1) await RawSocket.connect(scene);
+    await first.closed;
+    const connection = await dialTo(scene);
+    for (let number = 0; number < 10; number += 1) await RawSocket.connect(scene);
+    const crowdedOut = (): number => refused.filter((code) => code === 'TOO_MANY_CONNECTIONS').length;
+    await until('sixteen had to go', () => crowdedOut() === 16);
+    expect(connection.isOpen).toBe(true);
   });
 
   test('keeps the latest connection of a link, and delivers nothing of an earlier one', async () => {

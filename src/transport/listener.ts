@@ -2,6 +2,9 @@
  * Where connections come in. Of each caller the version, the cluster, the token and what the owner asks (`authorize`) are
  * checked before anything else of it is read. Of the connections of one link only the latest is kept: when it is
  * welcomed, nothing of an earlier one is delivered any more.
+ *
+ * Nodes have seats of their own, clients have others, and whoever has not been welcomed yet waits in a lobby (`lobby.ts`): so many
+ * clients, or many strangers, lock no node out.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
@@ -11,10 +14,10 @@ import {
   type Server as TlsServer,
   type TLSSocket,
 } from 'node:tls';
-import type { Host } from '../protocol/index.ts';
+import { type Host, Lobby } from '../protocol/index.ts';
 import { Connection, type ConnectionHandlers, leave } from './connection.ts';
 import type { Address } from './dial.ts';
-import { RpcError } from './errors.ts';
+import { reasonOf, RpcError } from './errors.ts';
 import {
   chooseVersion,
   encodeRefusal,
@@ -43,7 +46,12 @@ export interface ListenOptions {
   readonly token?: string | undefined;
   readonly tls?: RpcTls | undefined;
   readonly limits?: Partial<ConnectionLimits> | undefined;
+  /** Of clients: 4096. */
   readonly maxConnections?: number | undefined;
+  /** Of nodes: 256. */
+  readonly maxNodeConnections?: number | undefined;
+  /** Connections before their handshake: 1024. When another comes, one of them ends. */
+  readonly maxStrangers?: number | undefined;
   /** A sentence that says why this caller is not let in. Throwing refuses it too. `token` is what it showed, or ''. */
   readonly authorize?: ((caller: Caller, token: string) => string | undefined) | undefined;
   /** Called before anything but the handshake is read. */
@@ -53,6 +61,8 @@ export interface ListenOptions {
 }
 
 const DEFAULT_MAX_CONNECTIONS = 4096;
+const DEFAULT_MAX_NODE_CONNECTIONS = 256;
+const DEFAULT_MAX_STRANGERS = 1024;
 const VERSIONS = { oldest: OLDEST_PROTOCOL_VERSION, newest: PROTOCOL_VERSION };
 
 interface Seat {
@@ -68,13 +78,17 @@ export class Listener {
   /** All of them: also those before their handshake, or before their TLS session. */
   readonly #sockets = new Set<Socket>();
   readonly #connections = new Set<Connection>();
+  /** How many of them are of whom. */
+  readonly #taken: Record<Identity['role'], number> = { node: 0, client: 0 };
   readonly #links = new Map<string, Seat>();
+  readonly #lobby: Lobby;
   #isClosing = false;
 
   private constructor(options: ListenOptions) {
     this.#options = options;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
-    const { tls } = options;
+    const { tls, maxStrangers: places = DEFAULT_MAX_STRANGERS } = options;
+    this.#lobby = new Lobby({ places, onCrowdedOut: (from) => this.#onCrowdedOut(places, from) });
     this.#server =
       tls === undefined
         ? createServer({ noDelay: true }, (socket) => this.#onSocket(socket))
@@ -91,8 +105,7 @@ export class Listener {
     });
     server.on('secureConnection', (socket) => this.#onSocket(socket));
     server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
-      const message = `The TLS handshake failed: ${error.message}.`;
-      this.#options.onRefused?.(new RpcError('NOT_AUTHORIZED', message), socket.remoteAddress ?? '');
+      this.#options.onRefused?.(tlsRefusal(error, socket), socket.remoteAddress ?? '');
       socket.destroy();
     });
     return server;
@@ -146,15 +159,19 @@ export class Listener {
   }
 
   #admit(socket: Socket): void {
-    const max = this.#options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
-    // Twice as many may knock: so that there is room to tell who comes too late why.
-    if (this.#isClosing || this.#sockets.size >= 2 * max) {
+    if (this.#isClosing) {
       socket.destroy();
       return;
     }
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     socket.on('error', () => socket.destroy());
+    this.#lobby.enter(socket);
+  }
+
+  #onCrowdedOut(places: number, from: string): void {
+    const message = `More than ${places} callers are here that have not said who they are.`;
+    this.#options.onRefused?.(new RpcError('TOO_MANY_CONNECTIONS', message), from);
   }
 
   #onSocket(socket: Socket): void {
@@ -173,6 +190,7 @@ export class Listener {
     const caller = callerOf(hello, socket);
     const { version, seat } = this.#check(hello, caller);
     opening.settle();
+    this.#lobby.leave(socket);
     const { maxFrameBytes, maxRequests } = limits;
     writeFirstFrame(socket, encodeWelcome({ ...self, version, maxFrameBytes, maxRequests }));
     const connection = new Connection({ socket, reader, host, limits, version, peer: hello });
@@ -182,7 +200,7 @@ export class Listener {
 
   /** Throws the refusal. */
   #check(hello: Hello, caller: Caller): { version: number; seat: string } {
-    const { self, token, maxConnections = DEFAULT_MAX_CONNECTIONS } = this.#options;
+    const { self, token } = this.#options;
     if (this.#isClosing) throw new RpcError('CLOSED', 'The node is stopping.');
     const version = chooseVersion(VERSIONS, hello.versions);
     if (version === undefined) {
@@ -199,13 +217,18 @@ export class Listener {
     const earlier = hello.link === '' ? undefined : this.#links.get(seat);
     if (earlier !== undefined && !isLater(hello, earlier))
       throw new RpcError('SUPERSEDED', `A later connection of node ${hello.node} is here already.`);
-    if (earlier === undefined && this.#connections.size >= maxConnections) {
-      const retryAfterMs = this.#limits.handshakeTimeoutMs;
-      throw new RpcError('TOO_MANY_CONNECTIONS', `This node takes ${maxConnections} connections.`, {
-        retryAfterMs,
-      });
-    }
+    if (earlier === undefined) this.#demandSeat(hello);
     return { version, seat };
+  }
+
+  #demandSeat({ role }: Hello): void {
+    const { maxConnections = DEFAULT_MAX_CONNECTIONS, maxNodeConnections = DEFAULT_MAX_NODE_CONNECTIONS } =
+      this.#options;
+    const seats = role === 'node' ? maxNodeConnections : maxConnections;
+    if (this.#taken[role] < seats) return;
+    const retryAfterMs = this.#limits.handshakeTimeoutMs;
+    const message = `This node takes ${seats} connections of ${role}s.`;
+    throw new RpcError('TOO_MANY_CONNECTIONS', message, { retryAfterMs });
   }
 
   #authorize(caller: Caller, token: string): void {
@@ -220,9 +243,13 @@ export class Listener {
     if (complaint !== undefined) throw new RpcError('NOT_AUTHORIZED', complaint);
   }
 
-  #keep(connection: Connection, { link, incarnation, epoch, node }: Hello, seat: string): void {
+  #keep(connection: Connection, { role, link, incarnation, epoch, node }: Hello, seat: string): void {
     this.#connections.add(connection);
-    void connection.closed.then(() => this.#connections.delete(connection));
+    this.#taken[role] += 1;
+    void connection.closed.then(() => {
+      this.#connections.delete(connection);
+      this.#taken[role] -= 1;
+    });
     if (link === '') return;
     const earlier = this.#links.get(seat);
     this.#links.set(seat, { connection, incarnation, epoch });
@@ -242,6 +269,15 @@ export class Listener {
       socket.end();
     });
   }
+}
+
+function tlsRefusal(error: NodeJS.ErrnoException, { authorizationError }: TLSSocket): RpcError {
+  // Of a bad certificate Node says only that the connection was reset.
+  const reason = (authorizationError as Error | string | undefined | null) ?? undefined;
+  const message = `The TLS handshake failed: ${reason === undefined ? error.message : reasonOf(reason)}.`;
+  // Whoever ended the connection before it had shown anything was not refused.
+  const hasLeft = error.code === 'ECONNRESET' && reason === undefined;
+  return new RpcError(hasLeft ? 'UNREACHABLE' : 'NOT_AUTHORIZED', message);
 }
 
 function contextOf({ ca, cert, key }: RpcTls): SecureContextOptions {

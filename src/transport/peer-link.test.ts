@@ -142,7 +142,7 @@ describe('a link', () => {
   });
 
   test('waits as long as it is told to by a node that has no room', async () => {
-    const scene = await listen({}, { maxConnections: 1, limits: { handshakeTimeoutMs: 500 } });
+    const scene = await listen({}, { maxNodeConnections: 1, limits: { handshakeTimeoutMs: 500 } });
     await dialTo(scene);
     const host = new HastyHost();
     linkTo(scene, { host });

@@ -36,7 +36,7 @@ import { HistoryKeeper } from './history.ts';
 import { type ControlClient, controlIn } from './local-control.ts';
 import { clusterMapOf, fileVersion, weakestOf } from './map.ts';
 import { NodeWeb } from './node-web.ts';
-import { prepareData, readAcceptorUrls, readTls, readTokens, roomOn } from './surroundings.ts';
+import { mostClients, prepareData, readAcceptorUrls, readTls, readTokens, roomOn } from './surroundings.ts';
 
 export interface DaemonOptions {
   readonly logger: Logger;
@@ -268,6 +268,7 @@ export class NodeDaemon {
       tokens: () => ({ node: this.#tokens.node?.reveal(), client: this.#tokens.client?.reveal() }),
       tls: () => this.#tls,
       limits: { maxRequests, maxRequestBytes },
+      maxClients: mostClients(),
       map: () => this.#map(),
       look: (look) => this.#follower?.look(look) ?? Promise.resolve(0),
       logger,

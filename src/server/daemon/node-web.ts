@@ -1,6 +1,8 @@
 /** All of a node's HTTP: its routes, the page, the events with those who listen to them, and the audit trail. */
 import { join } from 'node:path';
+import { NODE_HOST } from '../../caspaxos/index.ts';
 import type { Logger } from '../../failover/index.ts';
+import { Refusals } from '../../protocol/index.ts';
 import type { Address, RpcTls } from '../../transport/index.ts';
 import { type ClusterConfig, type PlacedNode, timingsOf, type Tokens } from '../config/index.ts';
 import { HttpServer, originOf } from '../http/index.ts';
@@ -51,6 +53,9 @@ export class NodeWeb {
     const audit = new AuditTrail({ file: join(data, 'audit.jsonl'), warn });
     const hub = hubOf(options);
     const origins = originsOf(config);
+    const refusals = new Refusals(NODE_HOST, (said) =>
+      logger.warn(said, 'Callers were not let in over HTTP.'),
+    );
     const server = await HttpServer.listen({
       address,
       tls,
@@ -70,6 +75,7 @@ export class NodeWeb {
         now: () => new Date(),
       }),
       onError: (err, path) => logger.error({ err, path }, 'An HTTP request failed.'),
+      onCrowdedOut: (from) => refusals.note('crowded', 'too many connections that have shown nothing', from),
     });
     return new NodeWeb(server, hub, audit);
   }

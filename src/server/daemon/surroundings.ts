@@ -50,6 +50,26 @@ export async function roomOn(directory: string): Promise<Room | undefined> {
   }
 }
 
+/** Kept for everybody but clients: other nodes, callers that have not said who they are, acceptors, HTTP, and files. */
+const OTHER_FILES = 2048;
+const MOST_CLIENTS = 4096;
+const FEWEST_CLIENTS = 64;
+
+/** Connections of clients that a process with so many open files may take, so that nodes still get in. */
+export function mostClients(openFiles = openFilesLimit()): number {
+  return Math.max(FEWEST_CLIENTS, Math.min(MOST_CLIENTS, openFiles - OTHER_FILES));
+}
+
+/** Node has raised the limit of its process as far as it may. */
+function openFilesLimit(): number {
+  try {
+    const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return soft === undefined ? Infinity : Number(soft);
+  } catch {
+    return Infinity;
+  }
+}
+
 export function readTls(config: ClusterConfig, name: string): RpcTls | undefined {
   const files = tlsFilesOf(config, name);
   if (files === undefined) return undefined;

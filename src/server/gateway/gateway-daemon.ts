@@ -8,6 +8,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { CasPaxosError, type Cluster, NODE_HOST } from '../../caspaxos/index.ts';
 import { PartitionClient } from '../../client/index.ts';
 import type { Logger } from '../../failover/index.ts';
+import { Refusals } from '../../protocol/index.ts';
 import type { Address, RpcTls } from '../../transport/index.ts';
 import { CatalogRegister, firstCatalog } from '../catalog/index.ts';
 import {
@@ -162,6 +163,9 @@ export class GatewayDaemon {
   async #listen(): Promise<void> {
     const { logger } = this.#options;
     const { listen, http } = this.#gateway;
+    const refusals = new Refusals(this.#host, (said) => logger.warn(said, 'Callers were not let in.'));
+    const crowdedOut = (from: string): void =>
+      refusals.note('crowded', 'too many connections that have shown nothing', from);
     if (http !== undefined)
       this.#http = await HttpServer.listen({
         address: http,
@@ -174,6 +178,7 @@ export class GatewayDaemon {
           metrics: this.#registry,
         }),
         onError: (err, path) => logger.error({ err, path }, 'An HTTP request failed.'),
+        onCrowdedOut: crowdedOut,
       });
     this.#server = await GatewayServer.listen({
       address: listen,
@@ -183,6 +188,10 @@ export class GatewayDaemon {
       notReady: () => (this.#behind === undefined ? this.#waitingFor : undefined),
       handle: (request) => this.#handle(request, this.#behind!.context),
       observer: this.#metrics,
+      onCrowdedOut: (from) => {
+        this.#metrics.crowdedOut();
+        crowdedOut(from);
+      },
       onError: (err, activityId) => logger.error({ err, activityId }, 'A request of a client failed.'),
     });
   }

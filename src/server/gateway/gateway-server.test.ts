@@ -2,7 +2,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { until } from '../../../test/support/until.ts';
 import { NODE_HOST } from '../../caspaxos/index.ts';
 import { Secret } from '../config/index.ts';
 import type { GatewayAnswer, GatewayRequest } from './context.ts';
@@ -336,6 +337,53 @@ describe('streams', () => {
     await server.close(60_000);
     socket.destroy();
     await closed;
+  });
+});
+
+describe('strangers', () => {
+  /** Connected, with the beginning of a request and never its end. */
+  async function slow(server: GatewayServer): Promise<Socket> {
+    const socket = connect({ host: '127.0.0.1', port: server.address.port });
+    onTestFinished(() => void socket.destroy());
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write('GET / HTTP/1.1\r\nHost: x');
+    return socket;
+  }
+
+  test('who never end a request take no place from those who sign theirs', async () => {
+    let crowdedOut = 0;
+    const limits = { strangers: 8, connections: 2, arrivalMs: 60_000 };
+    const server = await serve(() => ({ status: 200, json: {} }), {
+      limits,
+      onCrowdedOut: () => (crowdedOut += 1),
+    });
+    const strangers: Socket[] = [];
+    for (let number = 0; number < 20; number += 1) strangers.push(await slow(server));
+    await until('twelve had to go', () => crowdedOut === 12);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const get = (): Promise<{ status?: number | undefined; port?: number | undefined }> =>
+      new Promise((resolve, reject) => {
+        httpRequest(urlOf(server), { agent, headers: signed('GET') }, (response) => {
+          const said = { status: response.statusCode, port: response.socket.localPort };
+          response.resume().once('end', () => resolve(said));
+        })
+          .on('error', reject)
+          .end();
+      });
+    const first = await get();
+    // It has a seat: however many come, it is served on the same connection.
+    for (let number = 0; number < 20; number += 1) strangers.push(await slow(server));
+    await until('the others had to go', () => crowdedOut >= 32);
+    expect(first.status).toBe(200);
+    expect(await get()).toEqual(first);
+  });
+
+  test('one client more than there are seats is served, and its connection ends', async () => {
+    const server = await serve(() => ({ status: 200, json: {} }), { limits: { connections: 0 } });
+    const answer = await ask(server);
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
   });
 });
 

@@ -9,7 +9,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { AddressInfo } from 'node:net';
 import type { Host } from '../../protocol/index.ts';
 import type { Address, RpcTls } from '../../transport/index.ts';
-import { HttpError, listenOn, readBytes, refuseToRead } from '../http/index.ts';
+import { Doorway, HttpError, listenOn, readBytes, refuseToRead } from '../http/index.ts';
 import { authenticate, mayWithReadOnlyKey } from './auth.ts';
 import type { GatewayAnswer, GatewayRequest } from './context.ts';
 import {
@@ -32,7 +32,10 @@ export interface GatewayLimits {
   /** A request must have come whole within this. */
   readonly arrivalMs: number;
   readonly idleMs: number;
+  /** Of clients that have signed a request. */
   readonly connections: number;
+  /** Connections that have not, so far. When another comes, the oldest of them ends. */
+  readonly strangers: number;
   readonly inFlight: number;
   /** A client that takes nothing of its answer for so long is cut off. */
   readonly stallMs: number;
@@ -46,6 +49,7 @@ export const GATEWAY_LIMITS: GatewayLimits = {
   arrivalMs: 10_000,
   idleMs: 60_000,
   connections: 4096,
+  strangers: 1024,
   inFlight: 2048,
   stallMs: 30_000,
   requestMs: 30_000,
@@ -69,6 +73,8 @@ export interface GatewayServerOptions {
   readonly observer?: GatewayObserver;
   readonly limits?: Partial<GatewayLimits>;
   readonly onError?: (error: unknown, activityId: string) => void;
+  /** A connection without a signed request had to go for another. */
+  readonly onCrowdedOut?: (address: string) => void;
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
@@ -81,12 +87,13 @@ export class GatewayServer {
   readonly #limits: GatewayLimits;
   readonly #server: Server | TlsServer;
   readonly #underWay = new Set<AbortController>();
+  readonly #doorway: Doorway;
   #isStopping = false;
 
   private constructor(options: GatewayServerOptions) {
     this.#options = options;
     this.#limits = { ...GATEWAY_LIMITS, ...options.limits };
-    const { headerBytes, arrivalMs, idleMs, connections } = this.#limits;
+    const { headerBytes, arrivalMs, idleMs, connections, strangers } = this.#limits;
     const bounds = {
       maxHeaderSize: headerBytes,
       headersTimeout: arrivalMs,
@@ -101,8 +108,12 @@ export class GatewayServer {
     this.#server =
       tls === undefined
         ? createServer(bounds, respond)
-        : createTlsServer({ ...bounds, ...secured(tls) }, respond);
-    this.#server.maxConnections = connections;
+        : createTlsServer({ ...bounds, handshakeTimeout: arrivalMs, ...secured(tls) }, respond);
+    this.#doorway = new Doorway(this.#server, {
+      seats: connections,
+      strangers,
+      onCrowdedOut: options.onCrowdedOut,
+    });
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       refuseToRead(socket, ...(REFUSALS[error.code ?? ''] ?? NO_REQUEST)),
     );
@@ -152,6 +163,7 @@ export class GatewayServer {
     const running = new AbortController();
     let resource: Resource | undefined;
     let answer: GatewayAnswer;
+    let isLast = false;
     response.on('error', () => response.destroy());
     response.on('close', () => {
       if (!response.writableFinished) running.abort();
@@ -162,13 +174,16 @@ export class GatewayServer {
       this.#admit();
       this.#underWay.add(running);
       resource = resourceOf(request.url ?? '/');
-      answer = await this.#answer(request, resource, { running, begunAt, activityId });
+      const isReadOnlyKey = this.#authenticated(request, resource);
+      isLast = !this.#doorway.seat(request.socket);
+      answer = await this.#answer(request, resource, { running, begunAt, activityId, isReadOnlyKey });
     } catch (error) {
       answer = answerOf(this.#failure(error, activityId));
     }
     try {
       const { stallMs, idleMs } = this.#limits;
-      await send(request, response, answer, { activityId, isLast: this.#isStopping, stallMs, idleMs });
+      isLast ||= this.#isStopping;
+      await send(request, response, answer, { activityId, isLast, stallMs, idleMs });
     } catch (error) {
       response.destroy();
       onError?.(error, activityId);
@@ -188,16 +203,10 @@ export class GatewayServer {
   async #answer(
     request: IncomingMessage,
     resource: Resource,
-    {
-      running,
-      begunAt,
-      activityId,
-    }: { readonly running: AbortController; readonly begunAt: number; readonly activityId: string },
+    { running, begunAt, activityId, isReadOnlyKey }: Begun,
   ): Promise<GatewayAnswer> {
     const { headers } = request;
     const method = request.method ?? '';
-    if (!METHODS.has(method)) throw methodNotAllowed('Nothing here is asked that way.');
-    const isReadOnlyKey = this.#authenticated(request, resource);
     const body = hasBody(request) ? await this.#bodyOf(request) : NOTHING;
     return this.#options.handle({
       method: method === 'HEAD' ? 'GET' : method,
@@ -214,7 +223,8 @@ export class GatewayServer {
   #authenticated(request: IncomingMessage, resource: Resource): boolean {
     const { keys, host, observer } = this.#options;
     const { headers } = request;
-    const method = request.method!;
+    const method = request.method ?? '';
+    if (!METHODS.has(method)) throw methodNotAllowed('Nothing here is asked that way.');
     try {
       const { isReadOnly } = authenticate({ method, resource, headers }, keys(), host.wallClock());
       if (isReadOnly && !mayWithReadOnlyKey(method, headers))
@@ -240,6 +250,13 @@ export class GatewayServer {
     this.#options.onError?.(error, activityId);
     return new GatewayError(500, 0, 'InternalServerError', 'This failed here; the log says why.');
   }
+}
+
+interface Begun {
+  readonly running: AbortController;
+  readonly begunAt: number;
+  readonly activityId: string;
+  readonly isReadOnlyKey: boolean;
 }
 
 const NOTHING = Buffer.alloc(0);

@@ -12,6 +12,7 @@ test('what happened is what is scraped', async () => {
   metrics.ended('docs', 'GET', 404, 7);
   metrics.ended('docs', 'GET', 200, 7);
   metrics.refusedSignature();
+  metrics.crowdedOut();
   const lines = (await registry.metrics()).split('\n');
   for (const line of [
     'baton_gateway_requests_total{resource="docs",method="GET",status="200"} 2',
@@ -19,6 +20,7 @@ test('what happened is what is scraped', async () => {
     'baton_gateway_request_seconds_bucket{le="0.005",resource="docs"} 0',
     'baton_gateway_request_seconds_bucket{le="0.01",resource="docs"} 3',
     'baton_gateway_refused_signatures_total 1',
+    'baton_gateway_crowded_out_total 1',
     'baton_gateway_throttled_total 2',
     'baton_gateway_in_flight 3',
     'baton_gateway_ready 0',

@@ -19,6 +19,7 @@ export class GatewayMetrics implements GatewayObserver {
   readonly #requests: Counter<'resource' | 'method' | 'status'>;
   readonly #seconds: Histogram<'resource'>;
   readonly #refused: Counter;
+  readonly #crowdedOut: Counter;
   readonly #writes = new Set<{ readonly atMs: number }>();
 
   constructor(registry: Registry, host: Pick<Host, 'now'>, gauges: GatewayGauges) {
@@ -40,6 +41,11 @@ export class GatewayMetrics implements GatewayObserver {
     this.#refused = new Counter({
       name: 'baton_gateway_refused_signatures_total',
       help: 'Requests whose signature, date or key was refused',
+      registers,
+    });
+    this.#crowdedOut = new Counter({
+      name: 'baton_gateway_crowded_out_total',
+      help: 'Connections without a signed request that had to go for newer ones',
       registers,
     });
     const throttled: Counter = new Counter({
@@ -70,6 +76,10 @@ export class GatewayMetrics implements GatewayObserver {
 
   refusedSignature(): void {
     this.#refused.inc();
+  }
+
+  crowdedOut(): void {
+    this.#crowdedOut.inc();
   }
 
   /** The same client, with its writes counted. */

@@ -339,6 +339,25 @@ describe('bad company', () => {
     expect((await fetch(`${url}/open`)).status).toBe(200);
   });
 
+  test('strangers who never end a request keep nobody out', async () => {
+    let crowdedOut = 0;
+    const url = new URL(await listen({ onCrowdedOut: () => (crowdedOut += 1), token: () => 'right' }));
+    const sockets: Socket[] = [];
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    for (let number = 0; number < 300; number += 1) {
+      const socket = connect(Number(url.port), '127.0.0.1');
+      socket.on('error', () => {});
+      sockets.push(socket);
+      await once(socket, 'connect');
+      socket.write('GET / HTTP/1.1\r\nHost: x');
+    }
+    const headers = { authorization: 'Bearer right' };
+    expect((await fetch(`${url.origin}/things/a`, { headers })).status).toBe(200);
+    expect(crowdedOut).toBeGreaterThanOrEqual(44);
+  });
+
   test('a close does not wait for connections that are only kept open', async () => {
     const url = await listen();
     const agent = new Agent({ keepAlive: true });

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import type { Address, RpcTls } from '../../transport/index.ts';
 import { admit, demandRole, type HttpRole } from './admission.ts';
 import { readJson } from './body.ts';
+import { Doorway } from './doorway.ts';
 import { HttpError } from './errors.ts';
 import { listenOn, refuseToRead } from './listening.ts';
 import { withDescription } from './openapi.ts';
@@ -33,6 +34,8 @@ export interface HttpServerOptions {
   /** Something failed that is not the asker's fault. */
   readonly onError?: (error: unknown, path: string) => void;
   readonly onAnswer?: (status: number) => void;
+  /** A connection of somebody who had shown nothing had to go for another. */
+  readonly onCrowdedOut?: (address: string) => void;
 }
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -43,7 +46,9 @@ const LIMITS = {
   connectionsCheckingInterval: 1000,
   maxHeaderSize: 8 * 1024,
 } as const;
+/** Of people who were let in, and of those who have shown nothing so far. */
 const MAX_CONNECTIONS = 256;
+const MAX_STRANGERS = 256;
 const CLOSE_MS = 2000;
 const NO_ORIGINS: ReadonlySet<string> = new Set();
 
@@ -53,6 +58,7 @@ export class HttpServer {
   readonly #server: Server | TlsServer;
   /** Answers that go on. */
   readonly #streams = new Set<ServerResponse>();
+  readonly #doorway: Doorway;
   #isClosing = false;
 
   private constructor(options: HttpServerOptions) {
@@ -65,8 +71,12 @@ export class HttpServer {
     this.#server =
       tls === undefined
         ? createServer(LIMITS, respond)
-        : createTlsServer({ ...LIMITS, ...secured(tls) }, respond);
-    this.#server.maxConnections = MAX_CONNECTIONS;
+        : createTlsServer({ ...LIMITS, handshakeTimeout: LIMITS.headersTimeout, ...secured(tls) }, respond);
+    this.#doorway = new Doorway(this.#server, {
+      seats: MAX_CONNECTIONS,
+      strangers: MAX_STRANGERS,
+      onCrowdedOut: options.onCrowdedOut,
+    });
     this.#server.on('clientError', (_, socket) => refuseToRead(socket, '400 Bad Request'));
   }
 
@@ -135,6 +145,7 @@ export class HttpServer {
       hasTls: tls !== undefined,
     });
     demandRole(role, needed);
+    this.#doorway.seat(request.socket);
     return role;
   }
 

@@ -1,4 +1,5 @@
 /** HTTP of the processes: health, metrics, what operators ask. */
+export { Doorway } from './doorway.ts';
 export { isSame, type HttpRole, HTTP_ROLES } from './admission.ts';
 export { badRequest, HTTP_ERRORS, HttpError, type HttpErrorCode } from './errors.ts';
 export { readBytes } from './body.ts';

@@ -1,4 +1,5 @@
 /** Copies that come and go in a running node. */
+import { Registry } from 'prom-client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { RpcClient } from '../../../test/server/daemons.ts';
 import { until } from '../../../test/support/until.ts';
@@ -6,7 +7,7 @@ import { NODE_HOST } from '../../caspaxos/index.ts';
 import { decodeLookAnswer, encodeLook, METHODS, type NodeLookAnswer } from '../../client/index.ts';
 import { diskOf, MemoryNodeStore } from '../../engine/index.ts';
 import { configurationFor, PROFILES } from '../../failover/index.ts';
-import { RegionNode } from './region-node.ts';
+import { RegionNode, type RegionNodeOptions } from './region-node.ts';
 
 let nodes = 0;
 
@@ -15,7 +16,7 @@ class Scene {
   readonly store = new MemoryNodeStore({ host: NODE_HOST, syncMs: () => this.syncMs });
   node!: RegionNode;
 
-  static async started(): Promise<Scene> {
+  static async started(more: Partial<RegionNodeOptions> = {}): Promise<Scene> {
     const scene = new Scene();
     nodes += 1;
     scene.node = await RegionNode.start({
@@ -26,6 +27,7 @@ class Scene {
       peers: new Map(),
       acceptors: ['a', 'b', 'c'].map((name) => `memory:region-node-${process.pid}-${nodes}-${name}`),
       disk: diskOf(scene.store),
+      ...more,
     });
     onTestFinished(() => scene.node.close());
     return scene;
@@ -99,6 +101,22 @@ describe('a copy', () => {
     expect(scene.node.agents.size).toBe(0);
     expect(scene.store.partitionSets).not.toContain('p');
   });
+});
+
+test('a node counts whom it does not let in, and logs it, once for many', async () => {
+  const metrics = new Registry();
+  const lines: object[] = [];
+  const log = (line: object): number => lines.push(line);
+  const scene = await Scene.started({
+    metrics,
+    logger: { debug: log, info: log, warn: log, error: log },
+    tokens: () => ({ client: 'right' }),
+  });
+  for (let number = 0; number < 3; number += 1)
+    await expect(RpcClient.to(scene.node.address.port)).rejects.toMatchObject({ code: 'NOT_AUTHORIZED' });
+  expect(await metrics.metrics()).toMatch(/^baton_rpc_refused_total\{code="NOT_AUTHORIZED"\} 3$/m);
+  const said = { kind: 'NOT_AUTHORIZED', reason: 'The token is not the one for a client.', count: 1 };
+  expect(lines).toEqual([expect.objectContaining(said)]);
 });
 
 test('a node says which partition-sets it can write, though it follows no catalogue', async () => {

@@ -46,7 +46,7 @@ import {
   registerOf,
   StateCodec,
 } from '../../failover/index.ts';
-import type { Host } from '../../protocol/index.ts';
+import { type Host, Refusals } from '../../protocol/index.ts';
 import {
   type Address,
   type Caller,
@@ -97,6 +97,8 @@ export interface RegionNodeOptions {
   readonly tokens?: () => RpcTokens;
   readonly tls?: () => RpcTls | undefined;
   readonly limits?: Partial<ConnectionLimits>;
+  /** Connections of clients at a time. */
+  readonly maxClients?: number | undefined;
   /** Undefined: not known yet. */
   readonly map?: () => ClusterMap | undefined;
   /** Looks at the account's catalogue now; resolves with the version that this node knows then. */
@@ -201,7 +203,7 @@ export class RegionNode {
       options,
       self,
       () => started,
-      (error) => metrics?.onRefused(error.code),
+      RegionNode.#refusing(options, metrics),
     );
     try {
       const cluster = await openPatiently(
@@ -365,9 +367,9 @@ export class RegionNode {
     options: RegionNodeOptions,
     self: Identity,
     started: () => RegionNode | undefined,
-    onRefused: (error: RpcError) => void,
+    onRefused: (error: RpcError, from: string) => void,
   ): Promise<Listener> {
-    const { listen: address, peers, limits, host = NODE_HOST } = options;
+    const { listen: address, peers, limits, maxClients, host = NODE_HOST } = options;
     const tokens = options.tokens ?? (() => ({}));
     const tls = options.tls?.();
     const isMutual = tls?.ca !== undefined;
@@ -377,10 +379,23 @@ export class RegionNode {
       self,
       tls,
       limits: { closeTimeoutMs: CLOSE_MS, ...limits },
+      maxConnections: maxClients,
       authorize: (caller, shown) => complaintAbout(caller, shown, { tokens, isMutual, peers }),
       onConnection: (_, caller) => RegionNode.#handlersFor(caller, started, options.logger),
       onRefused,
     });
+  }
+
+  /** Whoever left before they had said anything were not refused: they are counted, and not worth a line. */
+  static #refusing(
+    { host = NODE_HOST, logger }: RegionNodeOptions,
+    metrics: EngineMetrics | undefined,
+  ): (error: RpcError, from: string) => void {
+    const refusals = new Refusals(host, (said) => logger?.warn(said, 'Callers were not let in.'));
+    return ({ code, message }, from) => {
+      metrics?.onRefused(code);
+      if (code !== 'UNREACHABLE') refusals.note(code, message, from);
+    };
   }
 
   static #handlersFor(
