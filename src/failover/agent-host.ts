@@ -41,6 +41,8 @@ export interface AgentHostOptions {
   /** Where the metrics of this host's agents are registered. */
   readonly metrics?: Registry;
   readonly host?: Host;
+  /** The data were last used under another boot or on another machine. Asked for every agent. */
+  readonly isDirectoryStrange?: () => boolean;
 }
 
 export interface AddAgent {
@@ -129,6 +131,7 @@ export class AgentHost {
       departures: this.#departures,
       moves: this.#moves,
       pace: this.#pace,
+      isDirectoryStrange: this.#options.isDirectoryStrange?.(),
       firstBeatAt: this.#host.now() + this.#host.random() * spread,
       sendHint: sendHint && ((hint) => sendHint(partitionSet, hint)),
       onEvent: (_, event) => this.#onEvent(partitionSet, event),

@@ -49,6 +49,8 @@ export interface HostedAgentOptions {
   /** Of this process: shared like the moves. */
   readonly pace: UpdatePace;
   readonly firstBeatAt: number;
+  /** The data were last used under another boot or on another machine. */
+  readonly isDirectoryStrange?: boolean | undefined;
   readonly sendHint: ((hint: Hint) => void) | undefined;
   readonly onEvent: (agent: HostedAgent, event: AgentEvent) => void;
   readonly onUpdate: (
@@ -108,6 +110,7 @@ export class HostedAgent implements Sleeper {
         policy,
         hints: sendHint !== undefined,
         startedAt: host.now(),
+        isDirectoryStrange: options.isDirectoryStrange,
         firstBeatAt,
         random: () => host.random(),
       },
@@ -129,6 +132,11 @@ export class HostedAgent implements Sleeper {
 
   get state(): FailoverState | undefined {
     return this.#core.state;
+  }
+
+  /** Whether this process has acted for its region, and no earlier one can any more. */
+  get mayAct(): boolean {
+    return this.#core.mayAct(this.#options.host.now());
   }
 
   get role(): Role | undefined {

@@ -246,15 +246,17 @@ export class Listener {
   #keep(connection: Connection, { role, link, incarnation, epoch, node }: Hello, seat: string): void {
     this.#connections.add(connection);
     this.#taken[role] += 1;
-    void connection.closed.then(() => {
-      this.#connections.delete(connection);
-      this.#taken[role] -= 1;
-    });
+    void connection.closed.then(() => this.#forget(connection, role));
     if (link === '') return;
     const earlier = this.#links.get(seat);
     this.#links.set(seat, { connection, incarnation, epoch });
     void connection.closed.then(() => this.#free(seat, connection));
     earlier?.connection.destroy(new RpcError('SUPERSEDED', `Node ${node} has made a later connection.`));
+  }
+
+  #forget(connection: Connection, role: Identity['role']): void {
+    this.#connections.delete(connection);
+    this.#taken[role] -= 1;
   }
 
   #free(seat: string, connection: Connection): void {

@@ -65,7 +65,11 @@ export class AgentScene {
   reads = 0;
   readonly #register: Register;
 
-  constructor(region: string, register: Register, options: { incarnation?: number; now?: number } = {}) {
+  constructor(
+    region: string,
+    register: Register,
+    options: { incarnation?: number; now?: number; isDirectoryStrange?: boolean } = {},
+  ) {
     this.region = region;
     this.#register = register;
     this.status = statusOfDriver(region);
@@ -77,6 +81,7 @@ export class AgentScene {
         policy: namedPolicy('baton'),
         hints: true,
         startedAt: now,
+        isDirectoryStrange: options.isDirectoryStrange,
         firstBeatAt: now,
         random: () => 0.5,
       },

@@ -1,7 +1,8 @@
 /** Processes in PID namespaces of their own, as in containers: each is number 1 there, so their numbers tell nothing. */
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -49,4 +50,26 @@ test('a directory is refused to a process of another namespace, and free when it
   const third = hold(directory);
   const [id] = (await once(third.stdout, 'data')) as [Buffer];
   expect(String(id)).toMatch(/^[0-9a-f-]{36}\n$/);
+});
+
+test("another user's lock is not taken for a stale one, and is named", async (context) => {
+  if (process.getuid?.() !== 0)
+    notRun(context, { what: 'only root can start a process of another user', how: 'run as root' });
+  const directory = join(temporaryDirectory(), 'data');
+  chmodSync(dirname(directory), 0o755);
+  mkdirSync(directory);
+  const holder = spawn(process.execPath, [HOLDER, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(holder.stdout, 'data');
+  holder.kill('SIGKILL');
+  await once(holder.stdout, 'close');
+  chmodSync(directory, 0o777);
+  const [left] = readdirSync(directory).filter((name) => name.endsWith('.sock'));
+  const nobody = 65_534;
+  const other = spawn(process.execPath, [HOLDER, directory], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    uid: nobody,
+    gid: nobody,
+  });
+  expect(await text(other.stderr)).toContain(`${left} is another user's`);
+  expect(readdirSync(directory)).toContain(left);
 });

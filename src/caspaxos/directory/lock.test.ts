@@ -64,6 +64,16 @@ test('of many that take over at once exactly one has it', async () => {
   }
 });
 
+test('a directory that is not there, or that cannot be looked into, is an error in words', async () => {
+  const directory = join(temporaryDirectory(), 'nowhere');
+  await expect(lockDirectory(directory)).rejects.toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringContaining(`The data directory ${directory} cannot be opened`),
+  });
+  writeFileSync(directory, 'no directory');
+  await expect(lockDirectory(directory)).rejects.toMatchObject({ code: 'STORE_FAILED' });
+});
+
 test('a path that is too long for a socket is no matter', async (context) => {
   if (process.platform !== 'linux')
     notRun(context, { what: 'only Linux has another way to such a path', how: 'run on Linux' });

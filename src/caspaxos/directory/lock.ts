@@ -8,7 +8,7 @@
  * the lesser name stays and looks again.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -54,7 +54,7 @@ interface Own extends DirectoryLock {
 /** It listens before it has the name by which others look for it: what refuses under such a name is gone for good. */
 async function appear(directory: string): Promise<Own> {
   const name = `owner-${process.pid}-${randomBytes(8).toString('hex')}.sock`;
-  const fd = openSync(directory, 'r');
+  const fd = opened(directory);
   const pathOf = (of: string): string => socketPath(directory, fd, of);
   let server: Server | undefined;
   let isReleased = false;
@@ -76,12 +76,20 @@ async function appear(directory: string): Promise<Own> {
   }
 }
 
+function opened(directory: string): number {
+  try {
+    return openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+  } catch (error) {
+    throw asCasPaxosError(error, 'STORE_FAILED', `The data directory ${directory} cannot be opened`);
+  }
+}
+
 /** Those that answer. */
 async function othersIn({ name, directory, pathOf }: Own): Promise<readonly string[]> {
   const others: string[] = [];
   for (const other of readdirSync(directory)) {
     if (other === name || !NAME.test(other)) continue;
-    if (await answers(pathOf(other))) others.push(other);
+    if (await answers(pathOf(other), join(directory, other))) others.push(other);
     else rmSync(join(directory, other), { force: true });
   }
   return others;
@@ -98,7 +106,7 @@ function listen(path: string): Promise<Server> {
 }
 
 /** A process that is stopped or busy answers too: the kernel does it for it. */
-function answers(path: string): Promise<boolean> {
+function answers(path: string, file: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);
     socket.once('connect', () => {
@@ -108,9 +116,17 @@ function answers(path: string): Promise<boolean> {
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false);
       else if (error.code === 'EAGAIN' || error.code === 'ECONNRESET') resolve(true);
+      else if (error.code === 'EACCES') reject(ofSomebodyElse(file));
       else reject(error);
     });
   });
+}
+
+function ofSomebodyElse(file: string): CasPaxosError {
+  return new CasPaxosError(
+    'STORE_FAILED',
+    `The lock ${file} is another user's, who may have the directory open: see that no such process runs, and remove it.`,
+  );
 }
 
 function socketPath(directory: string, fd: number, name: string): string {

@@ -52,7 +52,7 @@ function remembered(text: string | undefined): RememberedCatalog | undefined {
 }
 
 /** The old one or the new one, whenever the power goes. */
-function writeSafely(path: string, text: string): void {
+export function writeSafely(path: string, text: string): void {
   const next = `${path}.next`;
   const file = openSync(next, 'w', 0o600);
   try {

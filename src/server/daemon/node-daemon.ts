@@ -10,6 +10,7 @@ import { NODE_HOST } from '../../caspaxos/index.ts';
 import type { ClusterMap } from '../../client/index.ts';
 import { type ContainerSettings, diskOf, NodeStore, type TrimPolicy } from '../../engine/index.ts';
 import type { Configuration, Logger } from '../../failover/index.ts';
+import type { Timer } from '../../protocol/index.ts';
 import type { Address, RpcTls } from '../../transport/index.ts';
 import { type CatalogPlace, CatalogRegister, firstCatalog } from '../catalog/index.ts';
 import {
@@ -33,6 +34,7 @@ import { CatalogFollower } from './catalog-follower.ts';
 import { catalogMemoryIn } from './catalog-memory.ts';
 import { DaemonError } from './errors.ts';
 import { HistoryKeeper } from './history.ts';
+import { LastUse } from './last-use.ts';
 import { type ControlClient, controlIn } from './local-control.ts';
 import { clusterMapOf, fileVersion, weakestOf } from './map.ts';
 import { NodeWeb } from './node-web.ts';
@@ -55,6 +57,10 @@ const AT_START: ReadonlySet<string> = new Set(['limits.inFlight', 'limits.inFlig
 
 /** The catalogue is not looked at more often, unless somebody asks for it. */
 const LOOK_MS = 1000;
+const ELSEWHERE =
+  'The data directory was last used before this machine was started, or on another one: a whole lease is waited for, in case a process still runs there.';
+/** Between two looks whether the directory is this machine's by now. */
+const SETTLE_MS = 500;
 /** The first heartbeats of a container that was made just now. */
 const SOON_MS = 50;
 
@@ -69,6 +75,8 @@ export class NodeDaemon {
   #tls: RpcTls | undefined;
   #fileVersion: number;
   #store: NodeStore | undefined;
+  #lastUse: LastUse | undefined;
+  #settling: Timer | undefined;
   #web: NodeWeb | undefined;
   #node: RegionNode | undefined;
   #follower: CatalogFollower | undefined;
@@ -136,6 +144,7 @@ export class NodeDaemon {
   /** Ends at once; what is on disk is what a crash would leave, and complete. */
   async close(): Promise<void> {
     this.#phase = 'stopping';
+    NODE_HOST.cancel(this.#settling);
     this.#web?.hangUp();
     this.#follower?.close();
     await this.#node?.close();
@@ -174,6 +183,8 @@ export class NodeDaemon {
     const { data } = this.#place;
     await prepareData(data, this.#options.leastFreeBytes);
     this.#store = await NodeStore.open({ directory: data });
+    this.#lastUse = new LastUse(data);
+    if (this.#lastUse.wasElsewhere) this.#options.logger.info({ data }, ELSEWHERE);
     this.#registerMetrics();
     await this.#serveHttp();
     this.#node = await RegionNode.start(this.#nodeOptions(this.#store));
@@ -182,6 +193,20 @@ export class NodeDaemon {
     await this.#follower.start();
     this.#waitingFor = undefined;
     this.#phase = 'running';
+    this.#settle();
+  }
+
+  /** When all partition-sets have seen the end of whatever used this directory elsewhere, it is this machine's. */
+  #settle(): void {
+    const lastUse = this.#lastUse!;
+    if (this.#node === undefined || !lastUse.isStrange) return;
+    try {
+      const isOver = [...this.#node.agents.agents()].every(({ mayAct }) => mayAct);
+      if (isOver && this.#follower!.missing.length === 0) lastUse.settle();
+    } catch (err) {
+      this.#options.logger.warn({ err }, 'Where the data directory is used cannot be noted on disk.');
+    }
+    if (lastUse.isStrange) this.#settling = NODE_HOST.after(SETTLE_MS, () => this.#settle());
   }
 
   #follow(node: RegionNode): CatalogFollower {
@@ -265,6 +290,7 @@ export class NodeDaemon {
       onWaiting: (error) => this.#onWaiting(error),
       ...(signal && { signal }),
       disk: diskOf(store),
+      isDiskStrange: () => this.#lastUse!.isStrange,
       tokens: () => ({ node: this.#tokens.node?.reveal(), client: this.#tokens.client?.reveal() }),
       tls: () => this.#tls,
       limits: { maxRequests, maxRequestBytes },

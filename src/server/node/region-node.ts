@@ -93,6 +93,8 @@ export interface RegionNodeOptions {
   /** Ends a `start` that waits. */
   readonly signal?: AbortSignal;
   readonly disk: EngineDisk;
+  /** The disk was last used under another boot or on another machine. */
+  readonly isDiskStrange?: () => boolean;
   /** What nodes and clients must show. Asked anew for every caller. */
   readonly tokens?: () => RpcTokens;
   readonly tls?: () => RpcTls | undefined;
@@ -172,6 +174,7 @@ export class RegionNode {
       ...(logger && { logger }),
       ...(options.metrics && { metrics: options.metrics }),
       ...(onAgentEvent && { onEvent: onAgentEvent }),
+      ...(options.isDiskStrange && { isDirectoryStrange: options.isDiskStrange }),
       sendHint: (partitionSet, hint) => {
         for (const other of options.peers.keys())
           this.#peers.sendAny(other, { type: 'hint', partitionSet, hint });

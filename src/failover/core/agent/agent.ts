@@ -31,6 +31,7 @@ import { type Asker, unansweredMs, WriterDuties } from './duties.ts';
 import { type Hint, hintsAfter } from './hints.ts';
 import { Orders } from './orders.ts';
 import type { AgentOptions, AgentPort } from './port.ts';
+import { Predecessor } from './predecessor.ts';
 import { Retries } from './retries.ts';
 import { doneOf, isOlder, type Took, type Update } from './update.ts';
 import { Watch } from './watch.ts';
@@ -47,8 +48,8 @@ export class AgentStateMachine {
   readonly #orders = new Orders();
   /** The highest GCN up to which the driver has fenced itself; what reports are made under (rule 7). */
   #fenced = 0;
-  /** Rule 2: after a restart, act only after one successful update of one's own. */
-  #hasUpdated = false;
+  /** Rule 2: after a restart, act only after one successful update of one's own; and when no earlier process has rights. */
+  readonly #predecessor: Predecessor;
   /** The epoch that this region was writer of when the process started. */
   #restartedIn: number | undefined;
   #leaseUntil = -Infinity;
@@ -70,6 +71,7 @@ export class AgentStateMachine {
     const { region, policy, hints, firstBeatAt, version = MACHINE_VERSION } = options;
     this.#machine = machineOf(version);
     this.retries = new Retries(options);
+    this.#predecessor = new Predecessor(options.isDirectoryStrange === true);
     this.#agenda = new Agenda({ region, observer: policy.observer, hints, firstBeatAt, version });
   }
 
@@ -89,6 +91,11 @@ export class AgentStateMachine {
   /** Whether the update under way is a heartbeat while nothing is going on: nobody waits for it. */
   get isRoutine(): boolean {
     return this.#update?.scheduled === true && this.#state?.phase === 'Steady';
+  }
+
+  /** Whether this process has acted for its region, and no earlier one can any more. */
+  mayAct(now: number): boolean {
+    return this.#predecessor.isOver(now);
   }
 
   /** When to call `wake` next. */
@@ -117,6 +124,7 @@ export class AgentStateMachine {
     const update = this.#update;
     assert(update !== undefined, 'an edit without an update');
     this.#status = status;
+    this.#predecessor.met(found.regions[this.#options.region]?.incarnation, this.#options.incarnation);
     const report = {
       ...this.#report(found, status, now, at, update.scheduled),
       ...(isBusy && { busy: true as const }),
@@ -141,7 +149,7 @@ export class AgentStateMachine {
     if (verdict === 'accepted') {
       this.#phase2Ms = took.phase2Ms;
       const done = doneOf(update, state.regions[this.#options.region]?.beat);
-      this.#hasUpdated = true;
+      this.#predecessor.fenced(state.leaseMs, now);
       this.#duties?.settled();
       // Rule 3: from the start of that update, and only if it raised the beat and came back naming us writer.
       if (done?.isRenewal === true) this.#renew(update.startedAt, state);
@@ -279,7 +287,8 @@ export class AgentStateMachine {
       this.#update === undefined ? this.#agenda.next(state, this.#watch, canReport, this.#isNew) : undefined;
     const lease: Due = { at: this.#leaseUntil === -Infinity ? Infinity : this.#leaseUntil, why: 'lease' };
     const duties: Due = { at: this.#duties?.nextAt ?? Infinity, why: 'duties' };
-    return [lease, duties].reduce(earlier, due ?? { at: Infinity, why: 'soon' });
+    const wait: Due = { at: this.#predecessor.endsAt, why: 'duties' };
+    return [lease, duties, wait].reduce(earlier, due ?? { at: Infinity, why: 'soon' });
   }
 
   /** While a writer is being elected and this region has reported, it looks on, and leaves the register to the others. */
@@ -429,6 +438,7 @@ export class AgentStateMachine {
 
   /** Turns the state into this region's role, and tells the driver if it is another than before. */
   #settleRole(now: number): void {
+    this.#predecessor.look(now);
     const state = this.#state;
     if (state === undefined || this.#isStopped) return;
     const [action] = actionsFor(state, this.#options.region);
@@ -451,7 +461,7 @@ export class AgentStateMachine {
         this.#duties.postpone(now);
         return writerRole(state, false, this.#duties.commitSet);
       case 'follow':
-        return this.#hasUpdated ? followerRole('reader', state) : { role: 'fenced', epoch };
+        return this.mayAct(now) ? followerRole('reader', state) : { role: 'fenced', epoch };
       case 'build':
         return followerRole('builder', state);
       case 'leave':
@@ -464,7 +474,7 @@ export class AgentStateMachine {
   #writerRole(state: FailoverState, action: Extract<Action, { do: 'accept writes' }>, now: number): Role {
     const epoch = state.gcn;
     // Rules 2 and 3: nothing without an own update that came back; no status, no takeover.
-    if (!this.#hasUpdated || this.#status === undefined) return { role: 'fenced', epoch };
+    if (!this.#predecessor.isFenced || this.#status === undefined) return { role: 'fenced', epoch };
     if (this.#duties?.takeover.epoch !== epoch) {
       const isRestart = this.#restartedIn === epoch;
       const by = { status: this.#status, now, isRestart, startedAt: this.#options.startedAt };
@@ -472,7 +482,7 @@ export class AgentStateMachine {
     }
     this.#duties.follow(state, action, this.#status, now);
     const mayAccept = this.#duties.mayAccept(action, now) && !this.#isQuiesced && !this.#isStopping;
-    const accepts = now < this.#leaseUntil && mayAccept;
+    const accepts = now < this.#leaseUntil && mayAccept && this.mayAct(now);
     return writerRole(state, accepts, this.#duties.commitSet);
   }
 

@@ -268,7 +268,10 @@ export class WriterDuties {
       this.#mayBeWeaker || isWeakening(configuration) || !needsLeaseSet(configuration.consistency);
     if (isOver) return 0;
     const isMember = this.#commitSet.has(region) && state.leaseSet.includes(region);
-    if (!isMember || state.final !== undefined || state.regions[region]?.stop !== undefined) return 0;
+    const known = state.regions[region];
+    // A process of that region which a later one has replaced.
+    const isOutlived = incarnation < (known?.incarnation ?? 0);
+    if (!isMember || isOutlived || state.final !== undefined || known?.stop !== undefined) return 0;
     const ms = Math.max(0, Math.min(state.leaseMs * GRANT_SHARE, leaseLeftMs));
     const endsAt = now + certainlyOver(ms);
     const earlier = this.#grants.get(region)?.endsAt ?? -Infinity;

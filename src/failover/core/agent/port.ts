@@ -29,6 +29,8 @@ export interface AgentOptions {
   /** When the process began, and when its first heartbeat is due: start-up is spread out. */
   readonly startedAt: number;
   readonly firstBeatAt: number;
+  /** The directory was last used under another boot or on another machine: an earlier process may still run there. */
+  readonly isDirectoryStrange?: boolean | undefined;
   readonly version?: number;
   readonly random: () => number;
 }
