@@ -27,6 +27,7 @@ import {
   decodeEnvelope,
   type Doubt,
   type LostBecause,
+  type Pace,
   type ProposalResult,
   type ProposerPolicy,
   type QuorumSystem,
@@ -50,8 +51,7 @@ export interface RegisterEnvironment {
   readonly backoff: Backoff;
   readonly counters: ClusterCounters;
   readonly latencies: ClusterLatencies;
-  /** How long a successful round takes here lately: the unit of waiting. */
-  readonly pace: { roundMs: number };
+  readonly pace: Pace;
   view(): View;
   /** Somebody knows a newer set, or something else is amiss. */
   onReply(reply: RegisterReply): void;
@@ -78,8 +78,8 @@ export interface Job {
 interface Round {
   readonly type: '1a' | '2a';
   readonly startedAt: number;
-  /** Those who are not asked at first were. */
-  isHedged: boolean;
+  /** When those who are not asked at first were asked, because the others took long. */
+  hedgedAt: number | undefined;
 }
 
 /** How long a refusal is remembered, in rounds for each rival. */
@@ -258,9 +258,11 @@ export class Register {
     const { batchers, set } = this.#view;
     const now = host.now();
     const isSecondRound = message.type === '2a' && this.#round?.type === '1a';
-    if (isSecondRound) latencies.phase1.record(now - this.#round!.startedAt);
-    else counters.attempts += 1;
-    const round: Round = { type: message.type, startedAt: now, isHedged: false };
+    if (isSecondRound) {
+      latencies.phase1.record(now - this.#round!.startedAt);
+      this.#learnPace();
+    } else counters.attempts += 1;
+    const round: Round = { type: message.type, startedAt: now, hedgedAt: undefined };
     this.#round = round;
     host.cancel(this.#hedge);
     const request = { key: this.key, set, message };
@@ -269,8 +271,11 @@ export class Register {
     const askOthers = (): void => {
       const others = waiting;
       waiting = [];
-      round.isHedged ||= others.length > 0;
       if (this.#round === round) ask(others);
+    };
+    const hedge = (): void => {
+      if (waiting.length > 0) round.hedgedAt = host.now();
+      askOthers();
     };
     const onReply = (index: number, reply: RegisterReply): void => this.#guarded(() => take(index, reply));
     const take = (index: number, reply: RegisterReply): void => {
@@ -287,7 +292,7 @@ export class Register {
       for (const batcher of some) batcher.send(request, onReply);
     };
     ask(batchers.filter(isFirst));
-    if (waiting.length > 0) this.#hedge = this.#after(this.#longMs, askOthers);
+    if (waiting.length > 0) this.#hedge = this.#after(this.#longMs, hedge);
   }
 
   /** A round that takes that long waits for somebody who is not well. */
@@ -296,7 +301,10 @@ export class Register {
   }
 
   #wait(lost: number, because: LostBecause): void {
-    this.#environment.counters[because === 'conflict' ? 'conflicts' : 'unavailable'] += 1;
+    const { counters, host, pace } = this.#environment;
+    counters[because === 'conflict' ? 'conflicts' : 'unavailable'] += 1;
+    if (because === 'conflict' && this.#round !== undefined)
+      pace.learnAtLeast(host.now() - startOf(this.#round));
     this.#lostBecause = because;
     if (because === 'unavailable') this.#environment.onUnavailable();
     this.#round = undefined;
@@ -347,14 +355,27 @@ export class Register {
     this.#next();
   }
 
+  /** The round has got its quorum. */
+  #learnPace(): void {
+    const { host, pace } = this.#environment;
+    const round = this.#round!;
+    const ms = host.now() - startOf(round);
+    if (round.hedgedAt === undefined) pace.learn(ms);
+    else pace.learnAtLeast(ms);
+  }
+
   #recordLatencies(job: Job, inOneRoundTrip: boolean): void {
-    const { host, counters, latencies, pace } = this.#environment;
+    const { host, counters, latencies } = this.#environment;
     const now = host.now();
     const roundMs = now - this.#round!.startedAt;
-    // What one waited for somebody who is not well is not how long a round takes.
-    if (!this.#round!.isHedged) pace.roundMs += (roundMs - pace.roundMs) / 16;
+    this.#learnPace();
     latencies[this.#round!.type === '1a' ? 'phase1' : 'phase2'].record(roundMs);
     latencies.change.record(now - job.startedAt);
     if (inOneRoundTrip) counters.oneRoundTrip += 1;
   }
+}
+
+/** What one waited for somebody who is not well is not how long a round takes. */
+function startOf({ startedAt, hedgedAt }: Round): number {
+  return hedgedAt ?? startedAt;
 }

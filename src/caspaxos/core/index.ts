@@ -13,3 +13,4 @@ export * from './record.ts';
 export * from './testimony.ts';
 export * from './change.ts';
 export * from './backoff.ts';
+export * from './pace.ts';

@@ -4,7 +4,17 @@ import { type Evidence, judge } from './checks.ts';
 import type { RecordedCall, RecordedOperation } from './history.ts';
 
 function call(start: number, end: number, rest: Partial<RecordedCall> = {}): RecordedCall {
-  return { start, end, outcome: undefined, changed: false, version: undefined, value: undefined, ...rest };
+  return {
+    client: 'client-0',
+    start,
+    end,
+    outcome: undefined,
+    changed: false,
+    version: undefined,
+    value: undefined,
+    dueBy: end,
+    ...rest,
+  };
 }
 
 function operation(
@@ -37,8 +47,7 @@ function verdict(
     ancestry: new Ancestry([], () => true),
     alarms: [],
     unrecovered: [],
-    leastCommitted: 0,
-    healedAt: 1000,
+    due: [],
     ...evidence,
   })?.check;
 }
@@ -88,9 +97,18 @@ describe('a run', () => {
     );
   });
 
-  test('that raised an alarm, did too little, or did not come back fails', () => {
+  test('in which most of what could be expected was not done fails', () => {
+    const failed = Array.from({ length: 9 }, () => call(0, 10, { outcome: 'failed' }));
+    const unknown = call(0, 10, { outcome: 'unknown' });
+    const read = call(0, 10, { outcome: 'read', version: 0, value: [] });
+    const touched = call(0, 10, { outcome: 'committed' });
+    expect(verdict([], { due: [...failed, unknown, read] })).toBe('progress');
+    expect(verdict([], { due: [...failed, read, touched, read] })).toBeUndefined();
+    expect(verdict([], { due: failed })).toBeUndefined();
+  });
+
+  test('that raised an alarm or did not come back fails', () => {
     expect(verdict([], { alarms: ['two values under one ballot'] })).toBe('alarm');
-    expect(verdict([appended('a', 0, ['a'])], { leastCommitted: 2 })).toBe('progress');
     expect(verdict([], { unrecovered: ['client-0 on x'] })).toBe('recovery');
   });
 });

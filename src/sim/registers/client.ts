@@ -70,6 +70,7 @@ export class RegisterClient {
   readonly #random: Random;
   readonly #lastSeen = new Map<string, Value>();
   readonly #recovered = new Set<string>();
+  readonly #underWay = new Set<RecordedCall>();
   readonly #letter: string;
   #operations = 0;
   #isDone = false;
@@ -94,6 +95,7 @@ export class RegisterClient {
   /** A life begins. */
   readonly main = (process: SimProcess): void => {
     this.#lastSeen.clear();
+    this.#underWay.clear();
     void this.#live(process);
   };
 
@@ -129,6 +131,7 @@ export class RegisterClient {
   /** Ends the library's life but not the process': what is under way is told how it stands. */
   async #reopen(process: SimProcess): Promise<Cluster> {
     const cluster = await this.#cluster!;
+    for (const call of this.#underWay) call.dueBy = Infinity;
     await cluster.close();
     this.#countUp(cluster);
     this.#scene.count('reopened');
@@ -221,8 +224,9 @@ export class RegisterClient {
     options: ChangeOptions,
   ): Promise<boolean> {
     const { history, board } = this.#scene;
-    const call = history.call(operation);
+    const call = this.#call(process, operation, options);
     const outcome = await apply(cluster, operation, options);
+    this.#underWay.delete(call);
     history.changed(operation, call, outcome);
     this.#learned(process, operation, call, options.retryOf === undefined ? 'change' : 'continued');
     const isForgotten = outcome.outcome === 'unknown' && outcome.error.code === 'OPERATION_FORGOTTEN';
@@ -241,11 +245,24 @@ export class RegisterClient {
   async #read(process: SimProcess, cluster: Cluster, key: string, options: ChangeOptions): Promise<void> {
     const { history } = this.#scene;
     const operation = history.begin({ name: this.#nextName(), kind: 'read', key, client: process.name });
-    const call = history.call(operation);
-    history.read(call, await cluster.read<Value>(key, options).catch(() => undefined));
+    const call = this.#call(process, operation, options);
+    const found = await cluster.read<Value>(key, options).catch(() => undefined);
+    this.#underWay.delete(call);
+    history.read(call, found);
     this.#learned(process, operation, call, 'read');
     // What was read once must be there at once again: a second look follows some reads.
     if (this.#random.uniform() < 0.3) await this.#read(process, cluster, key, options);
+  }
+
+  #call(
+    { name }: SimProcess,
+    operation: RecordedOperation,
+    { timeoutMs, signal }: ChangeOptions,
+  ): RecordedCall {
+    const isPatient = timeoutMs === undefined && signal === undefined;
+    const call = this.#scene.history.call(operation, name, isPatient ? this.#scene.timeoutMs : Infinity);
+    this.#underWay.add(call);
+    return call;
   }
 
   async #recover(process: SimProcess, cluster: Cluster, key: string): Promise<void> {

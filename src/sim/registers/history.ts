@@ -27,6 +27,8 @@ export interface RecordedOperation {
 }
 
 export interface RecordedCall {
+  /** Whoever continues an operation may be another one than began it. */
+  readonly client: string;
   readonly start: number;
   end: number;
   /** Undefined: nobody was told. */
@@ -35,6 +37,8 @@ export interface RecordedCall {
   /** What it made, or saw. */
   version: number | undefined;
   value: Value | undefined;
+  /** By when its caller could expect an answer; `Infinity`: it was in a hurry, or the library was closed under it. */
+  dueBy: number;
 }
 
 export class History {
@@ -51,14 +55,16 @@ export class History {
     return operation;
   }
 
-  call(operation: RecordedOperation): RecordedCall {
+  call(operation: RecordedOperation, client: string, patienceMs: number): RecordedCall {
     const call: RecordedCall = {
+      client,
       start: this.#now(),
       end: Infinity,
       outcome: undefined,
       changed: false,
       version: undefined,
       value: undefined,
+      dueBy: this.#now() + patienceMs,
     };
     operation.calls.push(call);
     return call;

@@ -19,6 +19,7 @@ function needNotMeet(fault: FaultName, phase: Phase): boolean {
 }
 
 const MUST_OCCUR: readonly string[] = [
+  'due: done',
   'read: read',
   'read: failed',
   'slow read',

@@ -16,12 +16,13 @@ import type { SimProcess } from '../process.ts';
 import type { ScheduledFault, SimulationFailure } from '../seeded-run.ts';
 import { World } from '../world.ts';
 import { Ancestry } from './ancestry.ts';
-import { judge } from './checks.ts';
+import { isDone, judge } from './checks.ts';
 import { Board } from './board.ts';
 import { type ClientScene, RegisterClient } from './client.ts';
 import type { RegistersConfiguration } from './configuration.ts';
+import { type Fairness, fairness } from './fair.ts';
 import { acceptorName, clientName } from './faults.ts';
-import { ERASABLE_KEY, History } from './history.ts';
+import { commitOf, ERASABLE_KEY, History, type RecordedCall } from './history.ts';
 import { onRecord, Phases } from './phases.ts';
 import { AcceptorService, RemoteAcceptor, RemoteStore } from './remote.ts';
 import { type Defect, StoreServer } from './store-server.ts';
@@ -35,14 +36,15 @@ const FRESH_KEYS = 'fresh-';
 const FRESH_EVERY_MS = 1500;
 /** Many times what a run takes. */
 const MAX_EVENTS = 2_000_000;
-/** Of the changes that there was time for, so many must have been acknowledged. */
-const LEAST_SHARE = 0.02;
+/** A run with fewer changes that were acknowledged during the faults, of those that there was time for, has shown little. */
+const FEW_SHARE = 0.02;
 
 export class Scene {
   readonly world: World;
   readonly history: History;
   readonly counts = new Map<string, number>();
   readonly #configuration: RegistersConfiguration;
+  readonly #isFair: Fairness;
   readonly #ancestry: Ancestry;
   readonly #phases = new Phases((what) => this.count(what));
   readonly #servers: readonly StoreServer[];
@@ -62,6 +64,7 @@ export class Scene {
     defect?: Defect,
   ) {
     this.#configuration = configuration;
+    this.#isFair = fairness(configuration, schedule);
     const world = new World(seed);
     this.world = world;
     this.history = new History(() => world.now);
@@ -130,16 +133,42 @@ export class Scene {
   }
 
   #judge(): SimulationFailure | undefined {
-    const { chaosMs, clients, lanes, thinkMs, idleShare } = this.#configuration;
-    const changes = ((chaosMs * clients * lanes) / thinkMs) * (1 - idleShare);
+    const { operations } = this.history;
+    const due = this.#due();
+    const done = due.filter(isDone).length;
+    this.count('due: done', done);
+    this.count('due: missed', due.length - done);
+    if (this.#hasShownLittle()) this.count('weak seed');
     return judge({
-      operations: this.history.operations,
+      operations,
       ancestry: this.#ancestry,
       alarms: this.#alarms,
       unrecovered: this.#unrecovered(),
-      leastCommitted: Math.ceil(changes * LEAST_SHARE),
-      healedAt: CALM_MS + chaosMs,
+      due,
     });
+  }
+
+  /** Calls that began when faults did or later, had to end before healing, and had all they needed meanwhile. */
+  #due(): readonly RecordedCall[] {
+    return this.history.operations.flatMap(({ calls }) =>
+      calls.filter(
+        ({ client, start, dueBy }) =>
+          start >= CALM_MS && dueBy <= this.#healedAt && this.#isFair(client, start, dueBy),
+      ),
+    );
+  }
+
+  #hasShownLittle(): boolean {
+    const { chaosMs, clients, lanes, thinkMs, idleShare } = this.#configuration;
+    const changes = ((chaosMs * clients * lanes) / thinkMs) * (1 - idleShare);
+    const committed = this.history.operations.filter(
+      (operation) => (commitOf(operation)?.end ?? Infinity) < this.#healedAt,
+    );
+    return committed.length < changes * FEW_SHARE;
+  }
+
+  get #healedAt(): number {
+    return CALM_MS + this.#configuration.chaosMs;
   }
 
   #unrecovered(): readonly string[] {
