@@ -1,4 +1,4 @@
-// A test of your own code against a cluster that loses a region. Run it with `node --test`.
+// A test of your own code against a cluster that loses a region. Run it here with `node --test node.test.js`.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startCluster } from 'baton/testing';

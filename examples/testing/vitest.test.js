@@ -1,4 +1,4 @@
-// A test of your own code against a cluster that loses a region. Run it with `npx vitest run`.
+// A test of your own code against a cluster that loses a region. Run it here with `npx vitest run vitest.test.js`.
 import { startCluster } from 'baton/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 

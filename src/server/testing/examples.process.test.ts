@@ -31,15 +31,23 @@ async function run(...args: string[]): Promise<{ readonly status: number; readon
   return { status, output: `${stdout}${stderr}` };
 }
 
+/** What follows in the command that an example says it is run with. */
+function argumentsIn(example: string, command: string): readonly string[] {
+  const [, rest = ''] = readFileSync(join(EXAMPLES, example), 'utf8').split(`\`${command} `);
+  return rest.slice(0, rest.indexOf('`')).split(' ');
+}
+
 describe('the example', () => {
-  test('for vitest passes', async () => {
-    const { status, output } = await run(VITEST, 'run', '--root', EXAMPLES, 'vitest.test.js');
+  test('for vitest passes with the command that it names', async () => {
+    const files = argumentsIn('vitest.test.js', 'npx vitest run');
+    const { status, output } = await run(VITEST, 'run', ...files);
     expect(output).toMatch(/1 passed/);
     expect(status).toBe(0);
   });
 
-  test('for node:test passes', async () => {
-    const { status, output } = await run('--test', '--test-reporter=tap', join(EXAMPLES, 'node.test.js'));
+  test('for node:test passes with the command that it names', async () => {
+    const files = argumentsIn('node.test.js', 'node --test');
+    const { status, output } = await run('--test', '--test-reporter=tap', ...files);
     expect(output).toMatch(/# pass 1/);
     expect(status).toBe(0);
   });
