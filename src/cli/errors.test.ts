@@ -54,6 +54,25 @@ test('a defect is thrown with all it has', () => {
     expect(() => reportError(error)).toThrow(error);
 });
 
+test('the help shows defaults as they are typed, and none that says nothing', () => {
+  const program = endingInUsage(
+    new Command('baton')
+      .option('--format <name>', 'the format', 'pretty')
+      .option('--host <names...>', 'the hosts', [])
+      .option('--json', 'JSON', false),
+  );
+  const lines = program
+    .helpInformation()
+    .split('\n')
+    .filter((line) => line.includes('--'));
+  expect(lines.map((line) => line.trim().split(/ {2,}/)[1])).toEqual([
+    'the format (default: pretty)',
+    'the hosts',
+    'JSON',
+    'display help for command',
+  ]);
+});
+
 test.each([
   [['--colour'], 2],
   [['inner', '--colour'], 2],

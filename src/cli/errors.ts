@@ -34,9 +34,12 @@ export function endingInUsage(command: Command): Command {
   return command;
 }
 
-/** Of a flag that takes no value nobody needs to read that it is off by default. */
+/** Nobody needs to read that a flag is off, or a list empty, by default. Other defaults are shown as they are typed, without quotes. */
 function describeOption(option: Option): string {
-  return option.defaultValue === false ? option.description : new Help().optionDescription(option);
+  const { defaultValue, description } = option;
+  if (defaultValue === false || (Array.isArray(defaultValue) && defaultValue.length === 0))
+    return description;
+  return new Help().optionDescription(option).replace(/\(default: "(.*)"\)$/, '(default: $1)');
 }
 
 /** Commander writes `error: unknown command 'lst'`, and what it takes to be meant in a line below. */

@@ -70,6 +70,16 @@ function calls(): string[] {
   return lines;
 }
 
+test('npm start with an option before the -- says how it is written, and sets nothing up', async () => {
+  const { code, output } = await run(process.execPath, ['scripts/start.mjs', '5100'], { cwd: folder });
+  expect({ code, output, calls: calls() }).toEqual({
+    code: 1,
+    output:
+      'npm start: "5100" is not an option. Options must follow "--", for example: npm start -- --port-base 5100 [USAGE]\n',
+    calls: [],
+  });
+});
+
 describe('the set-up', () => {
   test('of a fresh clone installs and builds, and says so', async () => {
     const { code, output } = await setUp({ npm_config_omit: 'dev', npm_config_registry: 'http://registry' });

@@ -40,7 +40,7 @@ function setCommand(stage: Stage): Command {
     ),
   )
     .argument('<name=value...>', 'settings to change, see below')
-    .addHelpText('after', `\nSettings:\n${known.join('')}`)
+    .addHelpText('after', `Settings:\n${known.join('')}`)
     .action(running(stage, set, ([, flags]) => flags));
 }
 

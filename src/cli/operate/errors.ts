@@ -26,7 +26,7 @@ export const OPERATE_ERRORS = {
   NOT_CONFIRMED: { exit: EXIT.problem, means: 'Somebody was asked and did not say yes.' },
   PARTITION_SET_UNKNOWN: { exit: EXIT.usage, means: 'The cluster has no partition-set of that name.' },
   REFUSED: { exit: EXIT.problem, means: 'The cluster refused what was asked of it; the sentence says why.' },
-  USAGE: { exit: EXIT.usage, means: 'The command line is wrong.' },
+  USAGE: { exit: EXIT.usage, means: 'The command line is wrong, or the cluster file cannot be used.' },
 } as const satisfies Record<string, { readonly exit: ExitCode; readonly means: string }>;
 
 export type OperateErrorCode = keyof typeof OPERATE_ERRORS;

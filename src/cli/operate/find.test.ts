@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -44,6 +44,17 @@ describe('the cluster', () => {
 
   it('is asked for when there is none', async () => {
     await expect(found()).rejects.toMatchObject({ code: 'CLUSTER_NOT_FOUND', exit: 2 });
+  });
+
+  it('is not looked for elsewhere when the usual directory cannot be looked into', async () => {
+    cluster('.', 'file');
+    symlinkSync('baton-data', join(directory, 'baton-data'));
+    const path = join(directory, 'baton-data', 'baton.yaml');
+    for (const flag of [undefined, 'baton-data/baton.yaml'])
+      await expect(found(flag)).rejects.toMatchObject({
+        code: 'USAGE',
+        message: `The cluster file ${path} cannot be read: ELOOP.`,
+      });
   });
 
   it('has a file whose errors are shown as they are', async () => {

@@ -105,7 +105,7 @@ function fileFor(flag: string | undefined, { env, cwd }: Surroundings): string {
     const path = resolve(cwd, named);
     return isDirectory(path) ? join(path, FILE_NAME) : path;
   }
-  const usual = [join(cwd, DIRECTORY_NAME, FILE_NAME), join(cwd, FILE_NAME)].find((path) => existsSync(path));
+  const usual = [join(cwd, DIRECTORY_NAME, FILE_NAME), join(cwd, FILE_NAME)].find(mayBeThere);
   if (usual !== undefined) return usual;
   throw new OperateError(
     'CLUSTER_NOT_FOUND',
@@ -114,7 +114,20 @@ function fileFor(flag: string | undefined, { env, cwd }: Surroundings): string {
 }
 
 function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch {
+    return false; // Reading it says why it cannot be used.
+  }
+}
+
+/** Also where this user may not look: reading it says so, and no other cluster is taken instead. */
+function mayBeThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOTDIR';
+  }
 }
 
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);

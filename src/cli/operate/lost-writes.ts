@@ -75,7 +75,7 @@ function showCommand(stage: Stage): Command {
 function exportCommand(stage: Stage): Command {
   const examples = ['baton lost-writes export --out lost.jsonl'];
   return withClosed(
-    withScope(operatorCommand('export', 'Export them to a file, one JSON line each.', examples)),
+    withScope(operatorCommand('export', 'Export lost writes to a file, one JSON line each.', examples)),
   )
     .requiredOption('--out <file>', 'file to create')
     .action(running(stage, exportAll, ([flags]) => flags));
@@ -83,10 +83,10 @@ function exportCommand(stage: Stage): Command {
 
 const SETTLING = {
   reapply: {
-    description: 'Write them again, unless their documents have changed since.',
+    description: 'Write lost writes again, unless their documents have changed since.',
     past: 'reapplied',
   },
-  dismiss: { description: 'Discard them: they are no longer listed as open.', past: 'dismissed' },
+  dismiss: { description: 'Give lost writes up: they are no longer listed as open.', past: 'dismissed' },
 } as const;
 
 function settleCommand(stage: Stage, how: keyof typeof SETTLING): Command {

@@ -35,7 +35,9 @@ export class ConfigError extends Error {
 
   constructor(code: ConfigErrorCode, path: string, problems: readonly Problem[]) {
     const sorted = problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
-    const lines = sorted.slice(0, SHOWN).map((problem) => formatProblem(path, problem));
+    const lines = sorted
+      .slice(0, SHOWN)
+      .map((problem) => (code === 'CONFIG_UNREADABLE' ? problem.sentence : formatProblem(path, problem)));
     if (sorted.length > SHOWN) lines.push(`... and ${sorted.length - SHOWN} more.`);
     super(lines.join('\n'));
     this.code = code;

@@ -489,7 +489,7 @@ test('a file that cannot be read says so', async () => {
     const path = join(directory, 'baton.yaml');
     await expect(readClusterFile(path)).rejects.toMatchObject({
       code: 'CONFIG_UNREADABLE',
-      message: `${path}:1:1 The file cannot be read: there is none.`,
+      message: `The cluster file ${path} cannot be read: there is none.`,
     });
     await expect(readClusterFile(directory)).rejects.toMatchObject({ code: 'CONFIG_UNREADABLE' });
     await writeFile(path, GOOD);

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { checkDraft } from './checks.ts';
 import { buildConfig, type ClusterConfig } from './cluster-config.ts';
 import { Draft } from './draft.ts';
-import { ConfigError, type ConfigErrorCode, type Problem } from './problems.ts';
+import { ConfigError, type ConfigErrorCode, printable, type Problem } from './problems.ts';
 import { CLUSTER_FILE } from './schema.ts';
 import { translate } from './translate.ts';
 import { MAX_FILE_BYTES, readYaml } from './yaml.ts';
@@ -53,7 +53,11 @@ async function readBytes(path: string): Promise<Uint8Array> {
       await file.close();
     }
   } catch (error) {
-    throw wholeFile('CONFIG_UNREADABLE', path, `The file cannot be read: ${reasonOf(error)}.`);
+    throw wholeFile(
+      'CONFIG_UNREADABLE',
+      path,
+      `The cluster file ${printable(path)} cannot be read: ${reasonOf(error)}.`,
+    );
   }
 }
 
@@ -74,7 +78,7 @@ function wholeFile(code: ConfigErrorCode, path: string, sentence: string): Confi
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is none',
-  EACCES: 'permission is denied',
+  EACCES: 'permission denied; run the command as a user who may read it',
   EISDIR: 'it is a directory',
 };
 

@@ -1,5 +1,5 @@
 /** The data directory: one at a time, and nobody held up by the dead. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -86,6 +86,14 @@ describe('the directory', () => {
 });
 
 describe('cluster.json', () => {
+  test('that the system does not let us read is not called damaged', async () => {
+    symlinkSync('cluster.json', join(directory, 'cluster.json'));
+    await expect(readState(directory)).rejects.toMatchObject({
+      code: 'DIRECTORY_UNUSABLE',
+      message: `The data directory ${directory} cannot be used: ELOOP; choose another one with --data.`,
+    });
+  });
+
   test('is read back as it was written, and only its owner may', async () => {
     expect(await readState(directory)).toBeUndefined();
     await writeState(directory, STATE);

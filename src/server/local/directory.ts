@@ -109,7 +109,9 @@ export async function readState(directory: string): Promise<ClusterState | undef
     const parsed = STATE.safeParse(JSON.parse(await readFile(path, 'utf8')));
     if (parsed.success) return parsed.data;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (syscall !== undefined) throw unusable(directory, error);
   }
   throw new LocalClusterError(
     'DIRECTORY_UNUSABLE',

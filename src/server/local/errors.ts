@@ -11,7 +11,7 @@ export const LOCAL_ERRORS = {
   NAMESPACES_UNAVAILABLE: 'This machine cannot create network namespaces.',
   OPTIONS_DIFFER: 'The directory holds a cluster with other options.',
   OPTIONS_INVALID: 'The options are not valid.',
-  PORT_TAKEN: 'A port is in use.',
+  PORT_TAKEN: 'A port is in use, or may not be used by this user.',
   PROCESS_ENDED: 'A process of the cluster ended before it was ready.',
   PROCESS_SLOW: 'A process of the cluster was not ready in time.',
   TIMED_OUT: 'The cluster did not reach the expected state in time.',

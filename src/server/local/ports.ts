@@ -40,13 +40,18 @@ export async function demandFreePorts(uses: readonly Use[]): Promise<void> {
   for (const { who, address, udp = false } of uses) {
     const reason = (await tcpProblem(address)) ?? (udp ? await udpProblem(address) : undefined);
     if (reason === undefined) continue;
-    const why = reason === 'EADDRINUSE' ? 'is in use by another process' : `cannot be used (${reason})`;
     throw new LocalClusterError(
       'PORT_TAKEN',
-      `Port ${address.port} on ${address.host}, needed for ${who}, ${why}; stop that process, or choose other ports for the whole cluster, for example with \`baton up --port-base 5100\`.`,
+      `Port ${address.port} on ${address.host}, needed for ${who}, ${WHY[reason] ?? `cannot be used (${reason});`} choose other ports for the whole cluster, for example with \`baton up --port-base 5100\`.`,
     );
   }
 }
+
+/** Each goes on with the way out that always helps. */
+const WHY: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use by another process; stop that process, or',
+  EACCES: 'cannot be used: permission denied;',
+};
 
 async function tcpProblem({ host, port }: Address): Promise<string | undefined> {
   const server = createServer();

@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { demandFreePorts } from './ports.ts';
+
+test('a port that another process has is refused with both ways out', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await expect(
+    demandFreePorts([{ who: 'node a', address: { host: '127.0.0.1', port } }]),
+  ).rejects.toMatchObject({
+    code: 'PORT_TAKEN',
+    message: `Port ${port} on 127.0.0.1, needed for node a, is in use by another process; stop that process, or choose other ports for the whole cluster, for example with \`baton up --port-base 5100\`.`,
+  });
+});
+
+test('a port that nobody has, and that cannot be had, is not blamed on another process', async () => {
+  // An address for documentation (RFC 5737): no machine has it.
+  const address = { host: '192.0.2.1', port: 4101 };
+  await expect(demandFreePorts([{ who: 'node a', address }])).rejects.toMatchObject({
+    code: 'PORT_TAKEN',
+    message: `Port 4101 on 192.0.2.1, needed for node a, cannot be used (EADDRNOTAVAIL); choose other ports for the whole cluster, for example with \`baton up --port-base 5100\`.`,
+  });
+});
