@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DEFAULT_PORT_BASE } from 'baton/server';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { freePortBase } from '../support/port-base.ts';
+import { until } from '../support/until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
@@ -42,6 +42,14 @@ const COMMANDS = blockOf('sh', 'npx baton')
   .map((line) => line.replace(/#.*/, '').trim())
   .filter((line) => line !== '');
 
+function endAtOnce(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
 describe('a new user', () => {
   const clone = mkdtempSync(join(tmpdir(), 'baton-readme-'));
   let up: ChildProcess;
@@ -71,13 +79,23 @@ describe('a new user', () => {
     writeFileSync(join(clone, name), program);
   }
 
-  async function until(what: string, condition: () => boolean, ms: number): Promise<void> {
-    const deadline = performance.now() + ms;
-    while (!condition()) {
-      if (performance.now() > deadline || up.exitCode !== null)
-        throw new Error(`never: ${what}. It said:\n${said}`);
-      await sleep(200);
-    }
+  /** Waits for what happens only while the cluster runs. */
+  async function untilUp(what: string, condition: () => boolean, ms: number): Promise<void> {
+    let isSo = false;
+    const look = (): boolean => {
+      isSo = condition();
+      return isSo || up.exitCode !== null;
+    };
+    await until(what, look, ms).catch(() => undefined);
+    if (!isSo) throw new Error(`never: ${what}. It said:\n${said}`);
+  }
+
+  /** The processes of the cluster, and those around it. */
+  function running(): { readonly pid: number; readonly command: string }[] {
+    return execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.includes(clone) || line.endsWith(`--port-base ${portBase}`))
+      .map((line) => ({ pid: Number.parseInt(line, 10), command: line }));
   }
 
   beforeAll(async () => {
@@ -98,14 +116,13 @@ describe('a new user', () => {
     });
     for (const stream of [up.stdout!, up.stderr!])
       stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    await until('Baton is up', () => said.includes('Baton is up'), START_MS);
+    await untilUp('Baton is up', () => said.includes('Baton is up'), START_MS);
   }, START_MS + 10_000);
 
   afterAll(async () => {
-    if (up.exitCode === null) {
-      up.kill('SIGKILL');
-      await sleep(2000);
-    }
+    // After a failure: npm would leave what it started.
+    for (const { pid } of running()) endAtOnce(pid);
+    await until('nothing of it runs any more', () => running().length === 0);
     rmSync(clone, { recursive: true, force: true });
   }, START_MS);
 
@@ -158,10 +175,10 @@ describe('a new user', () => {
     let complaints = '';
     writer.stdout.on('data', (chunk: Buffer) => (written += chunk.toString()));
     writer.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()));
-    await until('the program writes', () => written.includes('write 5 took'), FAILOVER_MS);
+    await untilUp('the program writes', () => written.includes('write 5 took'), FAILOVER_MS);
     shell(kill);
     expect(written).not.toContain(`write ${writes} took`);
-    await until(
+    await untilUp(
       'all writes in east',
       () => {
         const listed = shell(list);
@@ -172,7 +189,7 @@ describe('a new user', () => {
     expect(shellAnyhow(doctor)).toContain('west-1');
     expect(shell(history)).toMatch(/west is no longer the write region.*east was elected write region/s);
     shell(heal);
-    await until('all writes in west again', () => !/ +east +[2-9] +Steady/.test(shell(list)), FAILOVER_MS);
+    await untilUp('all writes in west again', () => !/ +east +[2-9] +Steady/.test(shell(list)), FAILOVER_MS);
     expect(shell(doctor)).toContain('nothing is wrong');
     expect({ code: (await ended)[0], complaints }).toEqual({ code: 0, complaints: '' });
     const numbers = [...written.matchAll(/^write (\d+) took \d+ ms$/gm)].map(([, number]) => Number(number));
@@ -186,15 +203,9 @@ describe('a new user', () => {
 
   test('stops everything with Ctrl-C', async () => {
     // The terminal sends it to npm and to what npm runs.
-    const children = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
-      .split('\n')
-      .filter((line) => line.includes(clone) || line.includes(`port-base ${portBase}`));
-    const supervisor = children.find((line) => line.includes('main.js up'));
-    process.kill(Number(supervisor!.trim().split(' ')[0]), 'SIGINT');
+    const supervisor = running().find(({ command }) => command.includes('main.js up'));
+    process.kill(supervisor!.pid, 'SIGINT');
     await once(up, 'exit');
-    const left = execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' })
-      .split('\n')
-      .filter((line) => line.includes(join(clone, 'baton-data')));
-    expect(left).toEqual([]);
+    expect(running().filter(({ command }) => command.includes(join(clone, 'baton-data')))).toEqual([]);
   }, 60_000);
 });
