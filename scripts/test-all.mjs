@@ -38,6 +38,7 @@ const CHECKS = [
 const QUICK = { name: 'npm test', minutes: 40, countsTests: true, command: ['npm', 'test'] };
 
 const running = new Set();
+let isStopped = false;
 
 await runScript(async () => {
   const options = readArguments(process.argv.slice(2));
@@ -82,7 +83,8 @@ function list(steps) {
 /** Takes steps from the first list that has one left, until none has. */
 async function work(lists, results) {
   const next = () => lists.find(({ length }) => length > 0)?.shift();
-  for (let step = next(); step !== undefined; step = next()) results.push(...(await runStep(step)));
+  for (let step = next(); step !== undefined && !isStopped; step = next())
+    results.push(...(await runStep(step)));
 }
 
 async function runStep(step) {
@@ -125,7 +127,9 @@ async function runCommand(step, isComputing) {
   return code ?? 1;
 }
 
+/** What runs is ended, and counts as failed; what has not begun does not begin. */
 function stop() {
+  isStopped = true;
   for (const child of running) child.kill('SIGTERM');
 }
 
