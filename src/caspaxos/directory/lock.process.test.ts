@@ -63,7 +63,7 @@ test("another user's lock is not taken for a stale one, and is named", async (co
   holder.kill('SIGKILL');
   await once(holder.stdout, 'close');
   chmodSync(directory, 0o777);
-  const [left] = readdirSync(directory).filter((name) => name.endsWith('.sock'));
+  const left = readdirSync(directory).find((name) => name.endsWith('.sock'));
   const nobody = 65_534;
   const other = spawn(process.execPath, [HOLDER, directory], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -3,6 +3,7 @@ import { CasPaxosError, type Cluster, openCluster } from '../../caspaxos/index.t
 import { CATALOG_KEY, firstCatalog } from './catalog.ts';
 import { CatalogRegister } from './catalog-register.ts';
 import { addDatabase, dropDatabase } from './edits.ts';
+import { markOf } from './marks.ts';
 
 const FILE = [{ name: 'items', partitionKey: ['/id'], partitionSets: 2 }];
 const open: Cluster[] = [];
@@ -60,6 +61,21 @@ describe('the register', () => {
     await two.change((catalog) => dropDatabase(catalog, 'shop'));
     expect([one.known?.version, two.known?.version]).toEqual([2, 3]);
     expect((await one.read()).version).toBe(3);
+  });
+
+  test('carries a mark of every version, by which its history is known again', async () => {
+    const register = new CatalogRegister({
+      cluster: await cluster(newName()),
+      first: () => firstCatalog(FILE, 1),
+    });
+    const first = await register.read();
+    await register.change((catalog) => addDatabase(catalog, { id: 'shop', at: 5 }));
+    await register.change((catalog) => ({ catalog: { ...catalog, columns: 2 } }));
+    const last = await register.read();
+    expect(last.marks).toHaveLength(2);
+    expect(markOf(last, 1)).toBe(markOf(first));
+    expect(markOf(last)).not.toBe(markOf(first));
+    expect(markOf(first, 2)).toBeUndefined();
   });
 
   test('of many that create the same one exactly one succeeds', async () => {

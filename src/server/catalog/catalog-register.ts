@@ -2,10 +2,12 @@
  * The register that holds the catalogue. Whoever reads it first makes it, from the cluster file; of several that try, one wins
  * and the others find what it made.
  */
+import { randomBytes } from 'node:crypto';
 import { type Cluster, reject } from '../../caspaxos/index.ts';
 import { type Catalog, CATALOG_KEY, parseCatalog } from './catalog.ts';
 import type { Edited } from './edits.ts';
 import { CatalogError } from './errors.ts';
+import { marked } from './marks.ts';
 
 export interface CatalogRegisterOptions {
   readonly cluster: Pick<Cluster, 'read' | 'change'>;
@@ -46,13 +48,16 @@ export class CatalogRegister {
     const { cluster, first } = this.#options;
     let edited: Edited | undefined;
     let damage: unknown;
+    const mark = randomBytes(6).toString('base64url');
     const outcome = await cluster.change<unknown>(
       CATALOG_KEY,
       (value) => {
         edited = undefined;
         damage = undefined;
         try {
-          edited = edit(parseCatalog(value) ?? first());
+          const before = parseCatalog(value);
+          edited = edit(before ?? first());
+          if ('catalog' in edited) edited = { catalog: marked(before, edited.catalog, mark) };
         } catch (error) {
           damage = error;
           throw error;

@@ -55,6 +55,8 @@ export interface Catalog {
   readonly lastRange: number;
   /** How many nodes every region has, as the first node said: where data lie follows from it, so it stays. */
   readonly columns?: number;
+  /** Of its last versions, the newest first (`marks.ts`). */
+  readonly marks?: readonly string[];
   /** Names of containers in the cluster file that have been made, whether they are still there or not. */
   readonly adopted: readonly string[];
   readonly databases: readonly DatabaseEntry[];
@@ -146,6 +148,7 @@ function isCatalog(value: unknown): value is Catalog {
     areCounts(value, 'version', 'since', 'lastNumber', 'lastRange') &&
     areCounts({ columns: 1, ...value }, 'columns') &&
     areTexts(adopted) &&
+    areTexts(value['marks'] ?? []) &&
     Array.isArray(databases) &&
     databases.every(isDatabase) &&
     Array.isArray(containers) &&

@@ -113,6 +113,7 @@ describe('a refusal', () => {
     ['no partition key', { partitionKey: [] }],
     ['two partition keys', { partitionKey: ['/a', '/b'] }],
     ['a path that is none', { partitionKey: ['a'] }],
+    ['a path that is too long', { partitionKey: [`/${'a'.repeat(255)}`] }],
     ['a time to live of 0', { defaultTtl: 0 }],
     ['half a second', { defaultTtl: 1.5 }],
     ['a time to live that is too long', { defaultTtl: 2 ** 31 }],

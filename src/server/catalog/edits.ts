@@ -6,7 +6,7 @@
 import { parsePath } from '../../engine/index.ts';
 import { digitsFor } from '../config/checks.ts';
 import type { ContainerConfig } from '../config/index.ts';
-import { LONGEST_NAME } from '../config/values.ts';
+import { LONGEST_KEY_PATH, LONGEST_NAME } from '../config/values.ts';
 import {
   type Catalog,
   type ContainerEntry,
@@ -291,6 +291,8 @@ function wrongPartitionKey(paths: readonly string[]): string | undefined {
   const [path, ...more] = paths;
   if (path === undefined) return 'A container needs a partition key path, such as /customer.';
   if (more.length > 0) return 'A container has one partition key path; hierarchical keys are not supported.';
+  if (path.length > LONGEST_KEY_PATH)
+    return `A partition key path has at most ${LONGEST_KEY_PATH} characters.`;
   return parsePath(path) === undefined ? `${path} is not a path, such as /customer.` : undefined;
 }
 

@@ -31,4 +31,5 @@ export {
   setThroughput,
 } from './edits.ts';
 export { CATALOG_ERRORS, CatalogError, type CatalogErrorCode } from './errors.ts';
+export { marked, markOf } from './marks.ts';
 export { type CatalogPlace, partitionSetName, placesIn, placesOf, ridOf } from './placement.ts';

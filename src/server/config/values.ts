@@ -110,9 +110,11 @@ export function wrongAddress(text: string): string | undefined {
   return 'wrong' in read ? read.wrong : undefined;
 }
 
+export const LONGEST_KEY_PATH = 255;
+
 /** `/id`, `/address/city`, `/"a/b"`. */
 export function wrongKeyPath(text: string): string | undefined {
-  if (text.length <= 255 && /^(?:\/(?:"(?:[^"\\\p{C}]|\\["\\])+"|[^/"\p{C}]+))+$/u.test(text))
+  if (text.length <= LONGEST_KEY_PATH && /^(?:\/(?:"(?:[^"\\\p{C}]|\\["\\])+"|[^/"\p{C}]+))+$/u.test(text))
     return undefined;
   return `${quoted(text)} is not the path of a property, such as /id.`;
 }

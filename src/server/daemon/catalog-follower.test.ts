@@ -12,13 +12,21 @@ import {
   dropContainer,
   type Edited,
   firstCatalog,
+  marked,
   replaceContainer,
 } from '../catalog/index.ts';
 import { CatalogFollower, type CatalogFollowerOptions } from './catalog-follower.ts';
 import { type CatalogMemory, catalogMemoryIn, type RememberedCatalog } from './catalog-memory.ts';
 
 const ITEMS = { name: 'items', partitionKey: ['/id'], partitionSets: 3 };
-const FIRST = firstCatalog([ITEMS], 1);
+let marks = 0;
+
+/** As the register leaves it. */
+function asStored(before: Catalog | undefined, after: Catalog): Catalog {
+  return marked(before, after, `mark ${(marks += 1)}`);
+}
+
+const FIRST = asStored(undefined, firstCatalog([ITEMS], 1));
 
 class Memory implements CatalogMemory {
   kept: RememberedCatalog | undefined;
@@ -55,7 +63,7 @@ class Scene {
     },
     change: async (edit) => {
       const edited = edit(this.catalog);
-      if ('catalog' in edited) this.catalog = edited.catalog;
+      if ('catalog' in edited) this.catalog = asStored(this.catalog, edited.catalog);
       return edited;
     },
   };
@@ -63,7 +71,7 @@ class Scene {
   edit(edit: (catalog: Catalog) => Edited): void {
     const edited = edit(this.catalog);
     if ('refusal' in edited) throw new Error(edited.refusal.message);
-    this.catalog = edited.catalog;
+    this.catalog = asStored(this.catalog, edited.catalog);
   }
 
   add(id: string, partitionSets = 2): void {
@@ -129,7 +137,7 @@ describe('a node', () => {
     scene.drop('items');
     await looked(follower, scene);
     expect(scene.deeds()).toEqual(['drop items-00', 'drop items-02']);
-    expect(scene.memory.kept).toEqual({ since: 1, version: 3, partitionSets: ['more-3-00'] });
+    expect(scene.memory.kept).toMatchObject({ since: 1, version: 3, partitionSets: ['more-3-00'] });
     await looked(follower, scene);
     expect([scene.deeds(), scene.said]).toEqual([[], []]);
   });
@@ -164,6 +172,7 @@ describe('a node', () => {
   test.each([
     ['another catalogue', { since: 2 }],
     ['an older one', { since: 1, version: 1 }],
+    ['one of the same name and version with other marks', { marks: ['another'] }],
   ])('that finds %s drops nothing, and says so', async (_, changes) => {
     const scene = new Scene();
     scene.add('more');
@@ -177,6 +186,54 @@ describe('a node', () => {
     scene.drop('items');
     await looked(follower, scene);
     expect(scene.deeds()).toEqual(['drop items-00', 'drop items-01', 'drop items-02']);
+  });
+
+  test('that was away while the catalogue was restored from an older copy and then edited drops nothing', async () => {
+    const scene = new Scene();
+    const older = scene.catalog;
+    scene.add('kept');
+    await scene.follower().start();
+    const { version } = scene.catalog;
+    scene.deeds();
+    scene.catalog = older;
+    // The versions come again, with other changes.
+    scene.add('other');
+    expect(scene.catalog.version).toBe(version);
+    const follower = scene.follower();
+    await follower.start();
+    scene.add('more');
+    await looked(follower, scene);
+    expect(scene.deeds().filter((deed) => deed.startsWith('drop'))).toEqual([]);
+    expect(scene.said).toEqual([expect.stringContaining('restored from an older copy')]);
+    scene.drop('other');
+    await looked(follower, scene);
+    expect(scene.deeds()).toEqual(['drop other-3-00', 'drop other-3-01']);
+  });
+
+  test('marks a catalogue that an earlier version of this software made', async () => {
+    const scene = new Scene();
+    scene.catalog = firstCatalog([ITEMS], 1);
+    await scene.follower({ columns: 1 }).start();
+    expect(scene.catalog.marks).toHaveLength(1);
+    scene.drop('items');
+    await scene.follower().start();
+    expect(scene.deeds()).toContain('drop items-00');
+  });
+
+  test('that was away for more changes than the catalogue tells of drops nothing', async () => {
+    const scene = new Scene();
+    scene.add('one');
+    await scene.follower().start();
+    scene.deeds();
+    scene.drop('one');
+    for (let change = 0; change < 130; change += 1) {
+      scene.add('again', 1);
+      scene.drop('again');
+    }
+    expect(scene.catalog.marks).toHaveLength(256);
+    await scene.follower().start();
+    expect(scene.deeds()).toEqual(['open items-00', 'open items-01', 'open items-02']);
+    expect(scene.said).toEqual([expect.stringContaining('changed too often')]);
   });
 
   test('waits for the catalogue, as long as it takes', async () => {

@@ -2,9 +2,10 @@
  * A node follows the account's catalogue: it opens the partition-sets of its column that the catalogue has, and gives up those that
  * it has no more. It looks every now and then, and at once when it is asked to.
  *
- * Data are removed only for a reason: the catalogue was read, it is the one that this node knows, not older than it was, and it once
- * made this node open that partition-set (`catalog-memory.ts`). When acceptors were lost or restored and the catalogue is another
- * one, or an older one, nothing is removed: it is said, and what is there is left to an operator. So it is with a partition-set that
+ * Data are removed only for a reason: the catalogue was read, it is a later version of the one that this node knew (by its marks:
+ * `catalog/marks.ts`), and it once made this node open that partition-set (`catalog-memory.ts`). When acceptors were lost or restored and
+ * the catalogue is another one, an older one, or one that was edited since it was older, nothing is removed: it is said, and what is
+ * there is left to an operator. So it is with a partition-set that
  * lies in another column than it did, because the nodes of the cluster file changed places: the catalogue has it, and its only copies
  * may be here. A file with more or fewer nodes than the data were laid out for is refused.
  *
@@ -20,6 +21,7 @@ import {
   type CatalogPlace,
   type CatalogRegister,
   type ContainerEntry,
+  markOf,
   placesOf,
 } from '../catalog/index.ts';
 import type { ContainerConfig } from '../config/index.ts';
@@ -152,7 +154,8 @@ export class CatalogFollower {
     const at = host.wallClock();
     const adopted = (catalog: Catalog): Catalog => adoptContainers(this.#inColumns(catalog), containers, at);
     const found = await register.read(READ_MS);
-    if (adopted(found) !== found) await register.change((now) => ({ catalog: adopted(now) }), READ_MS);
+    if (found.marks === undefined || adopted(found) !== found)
+      await register.change((now) => ({ catalog: adopted(now) }), READ_MS);
   }
 
   /** With another number of nodes this one would open copies that are empty and count for those that others have. No version of its
@@ -196,7 +199,8 @@ export class CatalogFollower {
   #take(catalog: Catalog): void {
     const { since, version } = catalog;
     const { column, columns } = this.#options;
-    const isSame = this.#catalog?.since === since && this.#catalog.version === version;
+    const known = this.#catalog;
+    const isSame = known?.since === since && known.version === version && markOf(known) === markOf(catalog);
     if (!isSame) {
       this.#catalog = catalog;
       const all = placesOf(catalog, columns);
@@ -209,19 +213,21 @@ export class CatalogFollower {
     this.#remember(catalog);
   }
 
-  #remember({ since, version }: Catalog): void {
+  #remember(catalog: Catalog): void {
+    const { since, version } = catalog;
+    const mark = markOf(catalog);
     const before = this.#remembered;
-    const isTheSame = before === undefined || (before.since === since && before.version <= version);
+    const isTheSame = before === undefined || isLater(catalog, before);
     if (!isTheSame)
       this.#say(
         'another',
         'error',
-        `The catalogue is not the one that this node knew, or an older one: nothing is removed of what it does not name.`,
+        `The catalogue is not the one that this node knew, or was restored from an older copy, or has changed too often since: nothing is removed of what it does not name.`,
       );
     const kept = isTheSame ? (before?.partitionSets ?? []) : [];
     const partitionSets = [...new Set([...kept, ...this.#names])];
     const isNew = before?.since !== since || before.version !== version || kept.length < partitionSets.length;
-    if (isNew) this.#write({ since, version, partitionSets });
+    if (isNew || before.mark !== mark) this.#write({ since, version, mark, partitionSets });
   }
 
   #write(remembered: RememberedCatalog): void {
@@ -238,15 +244,16 @@ export class CatalogFollower {
   async #dropOthers(): Promise<void> {
     const remembered = this.#remembered;
     const { since, version } = this.#catalog!;
+    const mark = markOf(this.#catalog!);
     // It could not be noted: then it may be forgotten again.
-    if (remembered?.since !== since || remembered.version !== version) return;
+    if (remembered?.since !== since || remembered.version !== version || remembered.mark !== mark) return;
     const others = remembered.partitionSets.filter((name) => !this.#all.has(name));
     this.#sayMoved(remembered.partitionSets);
     const dropped = await Promise.all(others.map((name) => this.#dropOne(name)));
     if (!dropped.includes(true)) return;
     const gone = new Set(others.filter((_, at) => dropped[at]));
     const partitionSets = remembered.partitionSets.filter((name) => !gone.has(name));
-    this.#write({ since, version, partitionSets });
+    this.#write({ since, version, mark, partitionSets });
   }
 
   #sayMoved(partitionSets: readonly string[]): void {
@@ -315,6 +322,11 @@ export class CatalogFollower {
       void promise?.then(over, over);
     });
   }
+}
+
+/** Whether the catalogue was once the one that is remembered. */
+function isLater(catalog: Catalog, { since, version, mark }: RememberedCatalog): boolean {
+  return catalog.since === since && mark !== undefined && markOf(catalog, version) === mark;
 }
 
 function messageOf(error: unknown): string {

@@ -9,6 +9,8 @@ import { dirname, join } from 'node:path';
 export interface RememberedCatalog {
   readonly since: number;
   readonly version: number;
+  /** Of that version. */
+  readonly mark?: string | undefined;
   readonly partitionSets: readonly string[];
 }
 
@@ -40,12 +42,13 @@ function textOf(path: string): string | undefined {
 function remembered(text: string | undefined): RememberedCatalog | undefined {
   try {
     const value = JSON.parse(text ?? '') as RememberedCatalog;
-    const { since, version, partitionSets } = value;
+    const { since, version, mark, partitionSets } = value;
     const isGood =
       Number.isSafeInteger(since) &&
       Number.isSafeInteger(version) &&
+      (mark === undefined || typeof mark === 'string') &&
       partitionSets.every((name) => typeof name === 'string');
-    return isGood ? { since, version, partitionSets } : undefined;
+    return isGood ? { since, version, mark, partitionSets } : undefined;
   } catch {
     return undefined;
   }
