@@ -4,6 +4,7 @@ import { CONSISTENCY_LEVELS, type Consistency, PROFILES } from '../failover/inde
 import {
   DEFAULT_PORT_BASE,
   LocalCluster,
+  LocalClusterError,
   type LocalClusterOptions,
   type LocalEvent,
   movesBetween,
@@ -14,6 +15,7 @@ import { positiveInteger } from './flags.ts';
 import { dataDirectory } from './local.ts';
 import { forOwnerOnly } from './owner.ts';
 import { withoutRepetitions } from './stopping.ts';
+import { overloadAdvice } from './up-load.ts';
 import { Screen, UpProgress } from './up-progress.ts';
 import {
   describeJson,
@@ -44,6 +46,7 @@ interface UpFlags {
 
 const WRITABLE_MS = 60_000;
 const LOOK_MS = 400;
+const TOO_LATE: ReadonlySet<string> = new Set(['PROCESS_SLOW', 'PROCESS_ENDED', 'TIMED_OUT']);
 
 export function upCommand(): Command {
   return new Command('up')
@@ -117,7 +120,13 @@ async function run(flags: UpFlags): Promise<void> {
   const ending = new AbortController();
   const progress = new UpProgress(screen);
   const teller = new Teller(screen, progress);
-  const cluster = new LocalCluster({ ...optionsOf(flags), onEvent: (event) => teller.tell(event) });
+  const cluster = new LocalCluster({
+    ...optionsOf(flags),
+    onEvent: (event) => {
+      teller.warn(() => overloadAdvice(cluster.config));
+      teller.tell(event);
+    },
+  });
   const stop = stopOnSignals(cluster, flags, ending, screen);
   try {
     screen.say(`Starting a cluster in ${shown(cluster.directory)} ...`);
@@ -135,11 +144,18 @@ async function run(flags: UpFlags): Promise<void> {
     if (!ending.signal.aborted) {
       ending.abort();
       await cluster.stop();
-      throw error;
+      throw advised(error, cluster);
     }
   } finally {
     await stop.settled();
   }
+}
+
+/** A cluster that is too large for its machine comes up late or not at all: that is worth more than which process was slow. */
+function advised(error: unknown, cluster: LocalCluster): unknown {
+  if (!(error instanceof LocalClusterError) || !TOO_LATE.has(error.code)) return error;
+  const advice = overloadAdvice(cluster.config);
+  return advice === undefined ? error : new LocalClusterError(error.code, `${error.message} ${advice}`);
 }
 
 function optionsOf(flags: UpFlags): LocalClusterOptions {
@@ -208,7 +224,7 @@ function stopOnSignals(
 async function writable(cluster: LocalCluster, signal: AbortSignal, progress: UpProgress): Promise<void> {
   const regions = cluster.config.regions.map(({ name }) => name);
   const onProgress = (done: number, inAll: number): void => progress.reach('partition-sets', done, inAll);
-  await cluster.waitForWriters(regions, WRITABLE_MS, { signal, onProgress });
+  await cluster.waitForWriters(regions, WRITABLE_MS, { signal, onProgress, isFromProgress: true });
 }
 
 /** Prints what happens to processes and where writes move, with the seconds since the last fault. */
@@ -216,11 +232,20 @@ class Teller {
   readonly #screen: Screen;
   readonly #progress: UpProgress;
   #isUp = false;
+  #isWarned = false;
   #last: { readonly what: string; readonly at: number } | undefined;
 
   constructor(screen: Screen, progress: UpProgress) {
     this.#screen = screen;
     this.#progress = progress;
+  }
+
+  /** Once, and before anything has started. */
+  warn(warning: () => string | undefined): void {
+    if (this.#isWarned) return;
+    this.#isWarned = true;
+    const text = warning();
+    if (text !== undefined) this.#screen.say(`  warning: ${text}`);
   }
 
   tell(event: LocalEvent): void {

@@ -7,6 +7,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Doorway } from '../http/index.ts';
 import { type ClusterState, isUp, readState } from './directory.ts';
 import { LOCAL_ERRORS, LocalClusterError, type LocalErrorCode } from './errors.ts';
 import type { LoadState } from './load-figures.ts';
@@ -15,6 +16,9 @@ import type { ProcessState, Role } from './role-process.ts';
 
 const MOST_BYTES = 16 * 1024;
 const LONGEST_MS = 60_000;
+/** Connections of those who have not shown the token, and of those who have. */
+const MOST_STRANGERS = 64;
+const MOST_SEATS = 64;
 const NO_ORDER = `The order is not valid; a load has at most ${MOST_PER_SECOND} writes per second.`;
 
 /** What the page shows of a local cluster: `GET /v1/local`. */
@@ -39,6 +43,7 @@ export interface Controlled {
 export class ControlServer {
   readonly token = randomBytes(24).toString('base64url');
   readonly #server: Server;
+  readonly #doorway: Doorway;
   readonly #cluster: Controlled;
 
   constructor(cluster: Controlled) {
@@ -46,6 +51,7 @@ export class ControlServer {
     this.#server = createServer({ requestTimeout: 5000, headersTimeout: 5000 }, (incoming, response) => {
       void this.#answer(incoming, response);
     });
+    this.#doorway = new Doorway(this.#server, { strangers: MOST_STRANGERS, seats: MOST_SEATS });
   }
 
   /** Beyond loopback only where the nodes are in networks of their own, on this machine. */
@@ -71,7 +77,10 @@ export class ControlServer {
     try {
       if (!this.#mayAsk(incoming)) {
         reply(401, { error: { code: 'CONTROL_REFUSED', message: 'The token is missing or wrong.' } });
-      } else if (incoming.method === 'GET' && incoming.url === '/v1/local') {
+        return;
+      }
+      this.#doorway.seat(incoming.socket);
+      if (incoming.method === 'GET' && incoming.url === '/v1/local') {
         reply(200, this.#cluster.state());
       } else if (incoming.method === 'POST' && incoming.url === '/v1/orders') {
         const order = ANY_ORDER.safeParse(JSON.parse(await bodyOf(incoming)));

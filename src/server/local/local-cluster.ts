@@ -265,9 +265,11 @@ export class LocalCluster {
   async waitForWriters(
     regions: readonly string[],
     timeoutMs: number,
-    { signal, onProgress }: WaitOptions = {},
+    { signal, onProgress, isFromProgress = false }: WaitOptions = {},
   ): Promise<void> {
     const wanted = partitionSetsOf(this.config).map(({ name }) => name);
+    let fewest = wanted.length;
+    let hasProgressed = false;
     await until(
       async () => {
         const observed = await this.observe();
@@ -275,13 +277,15 @@ export class LocalCluster {
           const { writeRegion, canWrite = false } = observed.get(name) ?? {};
           return !canWrite || writeRegion === undefined || !regions.includes(writeRegion);
         });
+        hasProgressed = lacking.length < fewest;
+        fewest = Math.min(fewest, lacking.length);
         onProgress?.(wanted.length - lacking.length, wanted.length);
         return lacking.length === 0
           ? undefined
           : `${lacking.length} of ${wanted.length} partition-sets have no writer in ${regions.join(', ')}`;
       },
       timeoutMs,
-      signal,
+      { signal, hasProgressed: () => isFromProgress && hasProgressed },
     );
   }
 

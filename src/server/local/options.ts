@@ -34,6 +34,8 @@ export type LocalEvent =
 
 export interface WaitOptions {
   readonly signal?: AbortSignal;
+  /** The time begins anew whenever more of them are there. */
+  readonly isFromProgress?: boolean;
   readonly onProgress?: (done: number, inAll: number) => void;
 }
 
