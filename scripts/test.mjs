@@ -92,6 +92,8 @@ async function runVitest(node, args, additions) {
   const env = {
     ...process.env,
     ...additions,
+    // Commands are printed as whoever started them can type them: here that is the test, not npm.
+    npm_command: undefined,
     PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
     BATON_TEST_SUMMARY: summary,
   };
