@@ -152,6 +152,8 @@ export interface LocalDetail {
   readonly lag: Readonly<Record<string, number | null>>;
   readonly logBytes: number;
   readonly undoneWrites: number;
+  readonly undoneCommitted: number;
+  readonly refuses: string | null;
 }
 
 export interface OpenIntent {

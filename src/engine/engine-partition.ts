@@ -2,11 +2,22 @@
  * A partition in a process: the pure state machine with a driver's face to its failover agent and promises to its clients.
  * Nothing in the engine knows how failover is decided; this is the only place that knows that there is such a thing.
  */
-import type { AgentView, Driver, DriverStatus, Role, Sleeper } from '../failover/index.ts';
+import type {
+  AgentView,
+  Driver,
+  DriverStatus,
+  LastSaid,
+  Progress,
+  Role,
+  Sleeper,
+} from '../failover/index.ts';
 import type { Host } from '../protocol/index.ts';
 import { type BackupManifest, writeBackup } from './backup.ts';
 import {
+  comparePositions,
+  contains,
   type DocumentKey,
+  epochOf,
   feed,
   type FeedAnswer,
   type FeedRequest,
@@ -84,15 +95,25 @@ export class EnginePartition implements Driver, Sleeper {
   // ---- as a driver
 
   /**
-   * Before `incarnation`: the region has reported up to that one. Numbers are on disk before anybody hears of them, so a disk that
-   * does not know it is not the one that reported: it was emptied, or brought back from an old copy. What it holds must not
-   * count for what was acknowledged, and is built anew from the write region. Says whether that is so.
+   * Before `incarnation`: what the failover state has of this region. What it has reported was on disk before, so a disk that does not
+   * know that process, or does not have those entries, is not the one that reported: it was emptied, or brought back from
+   * an old copy. What it holds must not count for what was acknowledged, and is built anew from the write region. Says whether that is so.
    */
-  async isOutlived(reported: number): Promise<boolean> {
-    if (this.#store.notes.incarnation >= reported) return false;
-    this.#store.note({ incarnation: reported, building: true });
+  async isOutlived({ incarnation, progress }: LastSaid): Promise<boolean> {
+    const { notes } = this.#store;
+    const isOlder = notes.incarnation < incarnation;
+    if (!isOlder && (notes.building || progress === undefined || this.#hasHad(progress))) return false;
+    this.#store.note({ incarnation: Math.max(notes.incarnation, incarnation), building: true });
     await synced(this.#store);
     return true;
+  }
+
+  /** It is in the log, or was undone. */
+  #hasHad({ epoch: gcn, primary, lsn }: Progress): boolean {
+    const { notes, tail } = this.#store;
+    const position = { epoch: epochOf(gcn, primary), lsn };
+    if (lsn === 0 || contains({ table: notes.table, tail }, position)) return true;
+    return this.undone().some(({ entry }) => comparePositions(entry, position) === 0);
   }
 
   /** A new process of this copy: its number is on disk before anybody hears of it. */

@@ -9,5 +9,5 @@ export * from './errors.ts';
 export * from './json-codec.ts';
 export { exportLostWrites, type LostDocument, type LostWrite, lostWrite, rewriting } from './lost-writes.ts';
 export * from './storage/errors.ts';
-export { MemoryNodeStore, type MemoryStoreOptions } from './storage/memory-store.ts';
+export { type DiskImage, MemoryNodeStore, type MemoryStoreOptions } from './storage/memory-store.ts';
 export { NodeStore, type NodeStoreOptions } from './storage/node-store.ts';

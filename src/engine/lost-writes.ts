@@ -1,6 +1,6 @@
 /**
- * Lost writes: what a region had taken and history does not contain. At Strong they were never acknowledged; at weaker levels
- * a failover without warning can cost the last ones. They are kept where they were undone until somebody has looked at them:
+ * Lost writes: what a region had taken and history does not contain. At Strong they were never acknowledged, unless a disk was lost or an
+ * operator accepted it, and then they say so (`committed`); at weaker levels a failover without warning can cost the last ones. They are kept where they were undone until somebody has looked at them:
  * listed, exported as lines of JSON, and written once more if that is wanted.
  */
 import {
@@ -19,6 +19,8 @@ export interface LostWrite {
   /** When it was written, and when it was undone. */
   readonly writtenAt: string;
   readonly undoneAt: string;
+  /** The copy that undid it knew it to be globally committed: it had been acknowledged. */
+  readonly committed?: true;
   readonly closed?: NonNullable<UndoneEntry['closed']>;
   readonly documents: readonly LostDocument[];
 }
@@ -31,13 +33,14 @@ export interface LostDocument {
 }
 
 /** As people see it. */
-export function lostWrite({ entry, undoneAt, closed }: UndoneEntry): LostWrite {
+export function lostWrite({ entry, undoneAt, committed, closed }: UndoneEntry): LostWrite {
   const { epoch, lsn, at, changes } = entry;
   return {
     epoch,
     lsn,
     writtenAt: new Date(at).toISOString(),
     undoneAt: new Date(undoneAt).toISOString(),
+    ...(committed === true && { committed }),
     ...(closed !== undefined && { closed }),
     documents: changes.map(({ id, partitionKey, body }) => ({
       id,

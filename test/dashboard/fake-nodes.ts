@@ -260,6 +260,8 @@ export class FakeNodes {
         lag: {},
         logBytes: 40_960 + set.lsn * 120,
         undoneWrites: 0,
+        undoneCommitted: 0,
+        refuses: null,
       },
       intents: { open: [], recent: [] },
       cause: set.cause,

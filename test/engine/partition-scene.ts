@@ -10,6 +10,7 @@
  */
 import {
   type Consistency,
+  type DiskImage,
   type DocumentKey,
   type Entry,
   epkOf,
@@ -18,10 +19,8 @@ import {
   gcnOf,
   keyText,
   LIMITS,
-  MemoryNodeStore,
   nodeJson,
   type Operation,
-  type PartitionEvent,
   type PartitionMessage,
   type PartitionOptions,
   type PartitionRole,
@@ -32,15 +31,14 @@ import {
   type ReadAnswer,
   type ReadLevel,
   type RegionName,
-  Requests,
   type ScanAnswer,
   type ScanOptions,
   type Version,
   type WriteAnswer,
 } from 'baton/engine';
 import { SimHost } from '../failover/sim-host.ts';
+import { Copy } from './partition-copy.ts';
 
-const PARTITION_SET = 'orders-7';
 export const PARTITION_KEY = ['k'];
 const EPK = epkOf(PARTITION_KEY);
 
@@ -60,83 +58,6 @@ export interface PartitionSceneOptions extends Partial<
 > {
   readonly regions?: readonly RegionName[];
   readonly consistency?: Consistency;
-}
-
-/** A region: its disk, which outlives its processes, and the process that runs now. */
-export class Copy {
-  readonly region: RegionName;
-  readonly disk: MemoryNodeStore;
-  mayWrite = true;
-  isStopping = false;
-  /** What the agent would grant, and to whom; undefined: to everybody. */
-  grantMs = 0;
-  grantees: readonly RegionName[] | undefined;
-  isUp = false;
-  /** Syncs wait until the test lets them go on. */
-  isDiskHeld = false;
-  /** How much of what is not on disk the next crash keeps. */
-  crashKeeps = 0;
-  heardMsAgo = 0;
-  changes: ('at once' | 'soon')[] = [];
-  events: PartitionEvent[] = [];
-  readonly full = new Set<RegionName>();
-  readonly #held: (() => void)[] = [];
-  #machine: PartitionStateMachine | undefined;
-  #requests: Requests | undefined;
-
-  constructor(region: RegionName, host: SimHost) {
-    this.region = region;
-    this.disk = new MemoryNodeStore({
-      host: {
-        after: (ms, run) => {
-          if (!this.isDiskHeld) return host.after(ms, run);
-          this.#held.push(run);
-          return {};
-        },
-        cancel: (timer) => host.cancel(timer),
-        random: () => (this.crashKeeps === 0 ? 0 : 0.9),
-        randomInteger: (bound) => Math.min(this.crashKeeps, bound - 1),
-      },
-    });
-  }
-
-  get machine(): PartitionStateMachine {
-    return this.#machine!;
-  }
-
-  get requests(): Requests {
-    return this.#requests!;
-  }
-
-  get store(): PartitionStore {
-    return this.disk.partition(PARTITION_SET);
-  }
-
-  run(machine: PartitionStateMachine): void {
-    this.#machine = machine;
-    this.#requests = new Requests(machine);
-    this.isUp = true;
-  }
-
-  holdDisk(): void {
-    this.isDiskHeld = true;
-  }
-
-  /** What the disk was asked for is done, and so is what it is asked for from now on. */
-  releaseDisk(): void {
-    this.isDiskHeld = false;
-    for (const run of this.#held.splice(0)) run();
-  }
-
-  /** After a crash nobody waits for the disk any more. */
-  forgetHeld(): void {
-    this.isDiskHeld = false;
-    this.#held.length = 0;
-  }
-
-  damage(lsn: number): void {
-    this.disk.damage(PARTITION_SET, lsn);
-  }
 }
 
 export class PartitionScene {
@@ -222,6 +143,17 @@ export class PartitionScene {
     if (!isNoticed) return;
     this.drop(({ from, to }) => from === region || to === region);
     for (const other of this.regions) if (this.copy(other).isUp) this.machine(other).linkLost(region);
+  }
+
+  /** What is on its disk now: `rollBack` brings that back. */
+  image(region: RegionName): DiskImage {
+    return this.copy(region).disk.image();
+  }
+
+  /** The process ends, and its disk comes back as it was then; without an image it comes back empty. */
+  rollBack(region: RegionName, image?: DiskImage, isNoticed = true): void {
+    this.crash(region, { isNoticed });
+    this.copy(region).disk.replaceDisk(image);
   }
 
   /** Everything that was not synced is on disk, and then the power goes. */
@@ -350,13 +282,26 @@ export class PartitionScene {
     {
       commitSet = this.regions,
       accepts = true,
-    }: { commitSet?: readonly RegionName[]; accepts?: boolean } = {},
+      leaseSet,
+    }: {
+      commitSet?: readonly RegionName[];
+      accepts?: boolean;
+      leaseSet?: readonly RegionName[];
+    } = {},
   ): Asked<Error | 'done'> {
-    return this.assume(region, { role: 'writer', epoch: gcn, accepts, commitSet });
+    const role = { role: 'writer', epoch: gcn, accepts, commitSet } as const;
+    return this.assume(region, leaseSet === undefined ? role : { ...role, leaseSet });
   }
 
-  follow(region: RegionName, gcn: number, writer: RegionName): Asked<Error | 'done'> {
-    return this.assume(region, { role: 'reader', epoch: gcn, writer });
+  /** `sureFrom`: what was committed before that GCN may be undone at Strong too. */
+  follow(
+    region: RegionName,
+    gcn: number,
+    writer: RegionName,
+    { sureFrom }: { sureFrom?: number } = {},
+  ): Asked<Error | 'done'> {
+    const role = { role: 'reader', epoch: gcn, writer } as const;
+    return this.assume(region, sureFrom === undefined ? role : { ...role, sureFrom });
   }
 
   fence(region: RegionName, gcn: number): Asked<Error | 'done'> {

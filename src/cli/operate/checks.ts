@@ -8,6 +8,7 @@ import { DEFAULT_DIRECTORY } from '../local.ts';
 import { type FoundCluster, starting } from './find.ts';
 import { gatewayFinding, type ShutGateway } from './gateways.ts';
 import { lagOf, type PartitionProblem, type ProblemKind, problemsOf, type Severity } from './health.ts';
+import { lost } from './losses.ts';
 import type { ClusterView } from './merge.ts';
 import { byWriter } from './moves.ts';
 import { millis, plural, someOf } from './output.ts';
@@ -410,26 +411,6 @@ function intents({ view, now }: Evidence): Finding[] {
         'What they wait for has not happened: a region to catch up, a larger lease set, nobody to depend on a region.',
       remedy:
         'See what the region lacks (baton topology), or withdraw the intent (baton intents, baton intents withdraw ID).',
-    },
-  ];
-}
-
-function lost({ view }: Evidence): Finding[] {
-  const open = view.partitionSets.flatMap(({ name, local }) =>
-    Object.entries(local).flatMap(([region, { undoneWrites }]) =>
-      undoneWrites === 0 ? [] : [{ name, region, count: undoneWrites }],
-    ),
-  );
-  if (open.length === 0) return [];
-  const count = open.reduce((sum, one) => sum + one.count, 0);
-  const regions = [...new Set(open.map(({ region }) => region))].join(', ');
-  const names = someOf([...new Set(open.map(({ name }) => name))]);
-  return [
-    {
-      severity: 'warning',
-      finding: `${plural(count, 'lost write is', 'lost writes are')} open in ${names} (kept in ${regions}).`,
-      means: 'A failover undid what a region had taken. At Strong nobody was told that it was written.',
-      remedy: 'Look at them: baton lost-writes. Then say baton lost-writes reapply, or dismiss.',
     },
   ];
 }

@@ -251,6 +251,25 @@ describe('baton doctor', () => {
     ]);
   });
 
+  it('says of acknowledged writes that were undone that they were, and never as a warning', async () => {
+    fake.node('west').local['items-00'] = { undoneWrites: 5, undoneCommitted: 4 };
+    expect(await findings()).toEqual([
+      ['lost writes', 'critical', '4 acknowledged writes were undone in items-00 (kept in west).'],
+      ['lost writes', 'warning', '1 lost write is open in items-00 (kept in west).'],
+    ]);
+  });
+
+  it('finds a copy that does not follow a write region which lacks committed writes', async () => {
+    fake.node('east').local['items-01'] = { refuses: 'west' };
+    expect(await findings()).toEqual([
+      [
+        'lost writes',
+        'critical',
+        'east does not follow west in items-01: the write region lacks committed writes.',
+      ],
+    ]);
+  });
+
   it('finds lost writes that are open', async () => {
     fake.node('west').local['items-00'] = { undoneWrites: 2 };
     fake.node('east').local['items-01'] = { undoneWrites: 1 };

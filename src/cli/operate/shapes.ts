@@ -73,6 +73,10 @@ const local = z.object({
   lag: z.record(z.string(), lag.nullable()).nullish(),
   /** Lost writes that are kept here and open. */
   undoneWrites: z.number().default(0),
+  /** Of those, known to have been committed. */
+  undoneCommitted: z.number().default(0),
+  /** The write region that this copy does not follow, because it lacks what is known here to be committed. */
+  refuses: z.string().nullish(),
 });
 
 const openIntent = z.object({
@@ -169,6 +173,7 @@ export const lostWrite = z.object({
   lsn: z.number(),
   writtenAt: z.string(),
   undoneAt: z.string(),
+  committed: z.boolean().nullish(),
   closed: z.string().nullish(),
   documents: z
     .array(z.object({ id: z.string(), partitionKey: z.unknown(), body: z.unknown().optional() }))

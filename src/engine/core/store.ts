@@ -40,6 +40,8 @@ export interface UndoneEntry {
   readonly entry: Entry;
   /** When it was undone, in milliseconds since 1970 on this region's wall clock. */
   readonly undoneAt: number;
+  /** This copy knew it to be globally committed: whoever wrote it had been told so, and others may have read it. */
+  readonly committed?: true;
   /** Rule 21: history contains it again; or its changes were applied once more by somebody who wanted them. */
   readonly closed?: 'returned' | 'reapplied' | 'dismissed';
 }
@@ -93,7 +95,7 @@ export interface PartitionStore {
 
   /** Entries that follow the tail. While `building`, LSNs may leave gaps. */
   append(entries: readonly Entry[]): void;
-  /** Undoes every entry behind that LSN, newest first, and keeps them in the list of undone writes. */
+  /** Undoes every entry behind that LSN, newest first, and keeps them in the list of undone writes, with whether the notes have them as committed. */
   truncate(lsn: number, undoneAt: number): void;
   /** Another region's copy of a damaged entry. */
   replace(entry: Entry): void;

@@ -212,7 +212,7 @@ export class LmdbPartition implements PartitionStore {
     for (let last = this.#tail.lsn; last > lsn; last -= 1) undone.push(this.entry(last)!);
     this.#tail = this.#positionOf(lsn);
     for (const entry of undone) {
-      this.#undone.add(entry, undoneAt);
+      this.#undone.add(entry, undoneAt, entry.lsn <= this.notes.gclsn);
       this.#unpassedBytes -= encodeEntry(entry).length;
     }
     this.#data.undo(undone, this.base);

@@ -220,7 +220,8 @@ export class MemoryPartition implements Trimmable {
     const undone: Entry[] = [];
     for (let last = this.tail.lsn; last > lsn; last -= 1) undone.push(this.entry(last)!);
     for (const entry of undone) {
-      this.#undone.set(nameOf(entry), { entry, undoneAt });
+      const isCommitted = entry.lsn <= this.notes.gclsn;
+      this.#undone.set(nameOf(entry), { entry, undoneAt, ...(isCommitted && { committed: true }) });
       this.#entries.delete(entry.lsn);
       this.logBytes -= bytesOf(entry);
       if (entry.operation !== undefined) this.#operations.delete(entry.operation);

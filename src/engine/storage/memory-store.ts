@@ -23,6 +23,9 @@ export interface MemoryStoreOptions {
   readonly syncMs?: () => number;
 }
 
+/** A copy of everything that was on a disk. */
+export type DiskImage = ReadonlyMap<string, MemoryPartition>;
+
 type Done = (error: Error | undefined) => void;
 
 interface Queued {
@@ -113,10 +116,16 @@ export class MemoryNodeStore {
     this.#stores.get(partitionSet)?.state.damaged.add(lsn);
   }
 
-  /** The disk is replaced by an empty one. */
-  replaceDisk(): void {
+  /** What is on disk now. */
+  image(): DiskImage {
+    return new Map([...this.#durable].map(([name, partition]) => [name, partition.copy()]));
+  }
+
+  /** The disk is replaced by one with that on it, or by an empty one. */
+  replaceDisk(image: DiskImage = new Map()): void {
     this.crash();
     this.#durable.clear();
+    for (const [name, partition] of image) this.#durable.set(name, partition.copy());
   }
 
   #sync(done: Done): void {

@@ -2,7 +2,7 @@
  * The writes that this copy had and history has not, by position. A record is the entry's bytes behind when it was undone
  * and what became of it.
  *
- *   crc u32 | closed u8 | undoneAt f64 | entry
+ *   crc u32 | closed u8, and 128 if it was known to be committed | undoneAt f64 | entry
  */
 import { crc32 } from 'node:zlib';
 import {
@@ -19,6 +19,7 @@ import type { Tables } from './tables.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 const HEADER = 13;
+const COMMITTED = 128;
 const CLOSED = [undefined, 'returned', 'reapplied', 'dismissed'] as const;
 
 export class UndoneList {
@@ -34,8 +35,8 @@ export class UndoneList {
     this.#number = number;
   }
 
-  add(entry: Entry, undoneAt: number): void {
-    this.#put({ entry, undoneAt });
+  add(entry: Entry, undoneAt: number, isCommitted: boolean): void {
+    this.#put({ entry, undoneAt, ...(isCommitted && { committed: true }) });
   }
 
   close(position: Position, how: NonNullable<UndoneEntry['closed']>): void {
@@ -93,9 +94,9 @@ function nameOf({ epoch, lsn }: Position): string {
   return `${epoch}-${lsn}`;
 }
 
-function encode({ entry, undoneAt, closed }: UndoneEntry): Buffer {
+function encode({ entry, undoneAt, closed, committed }: UndoneEntry): Buffer {
   const header = Buffer.allocUnsafe(HEADER);
-  header[4] = CLOSED.indexOf(closed);
+  header[4] = CLOSED.indexOf(closed) + (committed === true ? COMMITTED : 0);
   header.writeDoubleLE(undoneAt, 5);
   header.writeUInt32LE(crc32(header.subarray(4)), 0);
   return Buffer.concat([header, encodeEntry(entry)]);
@@ -105,10 +106,17 @@ function decode(bytes: Buffer, lsn: number): UndoneEntry {
   const header = bytes.subarray(0, HEADER);
   if (bytes.length < HEADER || crc32(header.subarray(4)) !== header.readUInt32LE(0))
     throw new DamagedEntry(lsn);
-  const closed = CLOSED[header[4]!];
+  const closed = CLOSED[header[4]! % COMMITTED];
+  const isCommitted = header[4]! >= COMMITTED;
   try {
     const entry = decodeEntry(bytes.subarray(HEADER));
-    return { entry, undoneAt: header.readDoubleLE(5), ...(closed !== undefined && { closed }) };
+    const undoneAt = header.readDoubleLE(5);
+    return {
+      entry,
+      undoneAt,
+      ...(isCommitted && { committed: true }),
+      ...(closed !== undefined && { closed }),
+    };
   } catch {
     throw new DamagedEntry(lsn);
   }

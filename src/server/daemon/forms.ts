@@ -104,6 +104,8 @@ const COPY = z.object({
   lag: z.record(z.string(), count.nullable()),
   logBytes: count,
   undoneWrites: count,
+  undoneCommitted: count,
+  refuses: z.string().nullable(),
 });
 
 const PARTITION_SET = z.object({
@@ -153,6 +155,7 @@ const LOST_WRITE = z.object({
   lsn: count,
   writtenAt: z.iso.datetime(),
   undoneAt: z.iso.datetime(),
+  committed: z.literal(true).optional(),
   closed: z.string().optional(),
   documents: z.array(z.object({ id: z.string(), partitionKey: z.unknown(), body: z.unknown().optional() })),
 });

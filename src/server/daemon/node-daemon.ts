@@ -32,6 +32,7 @@ import { type Health, WELL } from '../http/index.ts';
 import { RegionNode } from '../node/region-node.ts';
 import { CatalogFollower } from './catalog-follower.ts';
 import { catalogMemoryIn } from './catalog-memory.ts';
+import { logEngineEvent } from './engine-log.ts';
 import { DaemonError } from './errors.ts';
 import { HistoryKeeper } from './history.ts';
 import { LastUse } from './last-use.ts';
@@ -299,8 +300,7 @@ export class NodeDaemon {
       look: (look) => this.#follower?.look(look) ?? Promise.resolve(0),
       logger,
       metrics: this.#metrics,
-      onEvent: (partitionSet, event) =>
-        logger.warn({ partitionSet, ...event }, `The engine says: ${event.event}.`),
+      onEvent: (partitionSet, event) => logEngineEvent(logger, partitionSet, event),
       onAgentEvent: (partitionSet, event) => this.#history.onEvent(partitionSet, event),
     };
   }

@@ -47,6 +47,10 @@ export interface LocalView {
   readonly lag: Readonly<Record<RegionName, number | null>>;
   readonly logBytes: number;
   readonly undoneWrites: number;
+  /** Of those, known to have been globally committed. */
+  readonly undoneCommitted: number;
+  /** The write region that this copy does not follow, because it lacks what is known here to be globally committed. */
+  readonly refuses: RegionName | null;
 }
 
 export interface PartitionSetView {
@@ -129,6 +133,7 @@ export function localOf(
   if (core === undefined) return undefined;
   const { store, reign } = core;
   const { progress, gclsn, canCommit, build, peers } = partition.status();
+  const open = partition.undone().filter(({ closed }) => closed === undefined);
   const lags = Object.entries(peers).map(([name, { lsn, behindMs }]): [RegionName, number | null] => [
     name,
     reign === undefined || behindMs === Infinity ? null : Math.max(0, store.tail.lsn - lsn),
@@ -144,6 +149,8 @@ export function localOf(
     build,
     lag: Object.fromEntries(lags),
     logBytes: store.logBytes,
-    undoneWrites: partition.undone().filter(({ closed }) => closed === undefined).length,
+    undoneWrites: open.length,
+    undoneCommitted: open.filter(({ committed }) => committed === true).length,
+    refuses: core.following?.isRefusing === true ? core.following.writer : null,
   };
 }

@@ -88,7 +88,8 @@ export class EngineMetrics {
       'Entries found damaged on this disk, and repaired',
       ['event'],
     );
-    for (const event of ['damaged', 'repaired']) this.#events.inc({ event }, 0);
+    for (const event of ['damaged', 'repaired', 'refused', 'short', 'recovered'])
+      this.#events.inc({ event }, 0);
     this.#undone = this.#counter(
       'baton_engine_undone_total',
       'Writes of this region that a failover undid',

@@ -30,8 +30,15 @@ const TYPES = [
   'refuse',
   'damaged',
   'repair',
+  'survey',
+  'standing',
+  'fetch',
+  'fetched',
+  'short',
 ] as const;
 type Type = (typeof TYPES)[number];
+/** Of one answer to a region that recovers, about. */
+const MOST_FETCHED = 4 * 1024 * 1024;
 
 const NUMBERS = Object.fromEntries(TYPES.map((type, number) => [type, number])) as Record<Type, number>;
 
@@ -48,12 +55,24 @@ function encodePartitionMessage(set: string, message: PartitionMessage): Payload
       return packed([...head, message.gcn]);
     case 'follow':
     case 'refuse':
+    case 'survey':
       return packed([...head, message.gcn, message.session]);
     case 'welcome': {
       const { gcn, session, epoch, table, tail, base } = message;
-      const starts = table.flatMap((start) => [start.epoch, start.lsn]);
-      return packed([...head, gcn, session, epoch, starts, tail.epoch, tail.lsn, base]);
+      return packed([...head, gcn, session, epoch, startsOf(table), tail.epoch, tail.lsn, base]);
     }
+    case 'standing': {
+      const { gcn, session, table, tail, base, gclsn, building } = message;
+      return packed([...head, gcn, session, startsOf(table), tail.epoch, tail.lsn, base, gclsn, building]);
+    }
+    case 'fetch':
+      return packed([...head, message.gcn, message.session, message.after, message.maxBytes]);
+    case 'fetched': {
+      const { gcn, session, after, entries } = message;
+      return packed([...head, gcn, session, after], entries.map(encodeEntry));
+    }
+    case 'short':
+      return packed([...head, message.gcn, message.session, message.epoch, message.lsn]);
     case 'ready':
       return packed([...head, message.gcn, message.session, message.epoch, message.base, message.lsn]);
     case 'entries': {
@@ -106,11 +125,23 @@ function decodePartitionMessage(
       return { type, gcn: n(0) };
     case 'follow':
     case 'refuse':
+    case 'survey':
       return { type, gcn: n(0), session: n(1) };
     case 'welcome': {
       const tail: Position = { epoch: n(4), lsn: n(5) };
       return { type, gcn: n(0), session: n(1), epoch: n(2), table: startsIn(fields[3]), tail, base: n(6) };
     }
+    case 'standing': {
+      const tail: Position = { epoch: n(3), lsn: n(4) };
+      const said = { type, gcn: n(0), session: n(1), table: startsIn(fields[2]), tail } as const;
+      return { ...said, base: n(5), gclsn: n(6), building: fields[7] === true };
+    }
+    case 'fetch':
+      return { type, gcn: n(0), session: n(1), after: n(2), maxBytes: Math.min(n(3), MOST_FETCHED) };
+    case 'fetched':
+      return { type, gcn: n(0), session: n(1), after: n(2), entries: bodies.map(entryIn) };
+    case 'short':
+      return { type, gcn: n(0), session: n(1), epoch: n(2), lsn: n(3) };
     case 'ready':
       return { type, gcn: n(0), session: n(1), epoch: n(2), base: n(3), lsn: n(4) };
     case 'entries': {
@@ -155,6 +186,10 @@ function hintIn(value: unknown): Hint {
 function numberIn(value: unknown): number {
   if (typeof value === 'number' && !Number.isNaN(value)) return value;
   throw malformed();
+}
+
+function startsOf(table: readonly EpochStart[]): readonly number[] {
+  return table.flatMap((start) => [start.epoch, start.lsn]);
 }
 
 function startsIn(value: unknown): readonly EpochStart[] {

@@ -1,5 +1,5 @@
 /** Three regions' nodes over real sockets and real disks, with real agents: what a client sees when one of them goes. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, lstatSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -72,6 +72,25 @@ class Cluster {
   /** Of one that does not run: as if its disk had been replaced. */
   empty(region: Region): void {
     rmSync(join(this.#directory, region), { recursive: true });
+  }
+
+  /** Of one that runs: its disk as a snapshot has it at this moment. */
+  snapshot(region: Region): void {
+    cpSync(join(this.#directory, region), this.#snapshotOf(region), {
+      recursive: true,
+      // The lock of the process that runs is not part of what a snapshot brings back.
+      filter: (path) => !lstatSync(path).isSocket(),
+    });
+  }
+
+  /** Of one that does not run: as if its disk had been restored. */
+  restore(region: Region): void {
+    this.empty(region);
+    renameSync(this.#snapshotOf(region), join(this.#directory, region));
+  }
+
+  #snapshotOf(region: Region): string {
+    return join(this.#directory, `snapshot-${region}`);
   }
 
   async stopNode(region: Region): Promise<void> {
@@ -195,6 +214,52 @@ describe('three nodes', () => {
     await cluster.untilRead('east', 'after', 1);
     for (let at = 0; at < 50; at += 1) await cluster.untilRead('east', `d-${at}`, at);
   });
+
+  /** Writes until it is told to stop, several at a time; resolves with what was acknowledged. */
+  function load(): { stop(): Promise<readonly number[]> } {
+    const acknowledged: number[] = [];
+    let [next, isOver] = [0, false];
+    const worker = async (): Promise<void> => {
+      while (!isOver) {
+        next += 1;
+        const value = next;
+        const answer = await cluster.put('west', `load-${value}`, value).catch(() => undefined);
+        if (answer?.outcome === 'done') acknowledged.push(value);
+      }
+    };
+    const workers = Array.from({ length: 8 }, () => worker());
+    return {
+      async stop() {
+        isOver = true;
+        await Promise.all(workers);
+        return acknowledged;
+      },
+    };
+  }
+
+  test.each(['restored from an older copy', 'emptied'] as const)(
+    'the write region’s disk is %s within the lease, under load: nothing that was acknowledged is lost',
+    async (fault) => {
+      const writing = load();
+      await cluster.putSomewhere('before', 1);
+      cluster.snapshot('west');
+      for (let at = 0; at < 100; at += 1) await cluster.put('west', `later-${at}`, at);
+      const acknowledged = writing.stop();
+      await cluster.kill('west');
+      if (fault === 'emptied') cluster.empty('west');
+      else cluster.restore('west');
+      await cluster.startNode('west');
+      await cluster.putSomewhere('after', 1);
+      for (let at = 0; at < 100; at += 1) await cluster.untilRead('east', `later-${at}`, at);
+      for (const value of await acknowledged) await cluster.untilRead('north', `load-${value}`, value);
+      for (const region of REGIONS) {
+        await cluster.untilRead(region, 'after', 1);
+        await cluster.untilRead(region, 'later-99', 99);
+        const undone = cluster.node(region).partitions.flatMap((partition) => partition.undone());
+        expect(undone.filter(({ committed }) => committed === true)).toEqual([]);
+      }
+    },
+  );
 
   test('a planned stop moves the writes away first and loses nothing', async () => {
     await cluster.putSomewhere('a', 1);

@@ -41,7 +41,7 @@ import {
   type Configuration,
   type FailoverState,
   heldLevel,
-  lastIncarnation,
+  lastSaidOf,
   type Logger,
   registerOf,
   StateCodec,
@@ -310,8 +310,7 @@ export class RegionNode {
   async #distrust(partition: EnginePartition): Promise<void> {
     const { partitionSet } = partition;
     const state = await this.readState(partitionSet);
-    const reported = state === undefined ? 0 : lastIncarnation(state, this.#options.region);
-    if (!(await partition.isOutlived(reported))) return;
+    if (state === undefined || !(await partition.isOutlived(lastSaidOf(state, this.#options.region)))) return;
     this.#options.logger?.warn(
       { partitionSet, code: 'DATA_LOST' },
       'The data here are not those that this region reported last: they are fetched anew from the write region.',

@@ -35,6 +35,8 @@ export interface EngineConfiguration {
   readonly faults: ReadonlySet<FuzzFault>;
   /** Acceptors that may be lost for good: a minority. */
   readonly losable: readonly number[];
+  /** The region whose disk may be lost. */
+  readonly fragile: number;
 }
 
 /** Times that the `fast` profile is made for: its lease is thirty of the longest round trips. */
@@ -90,6 +92,7 @@ export function drawConfiguration(random: Random, level: ConsistencyLevel | unde
     chaosMs,
     faults,
     losable: drawLosable(acceptors, random),
+    fragile: random.integer(regions),
   };
 }
 

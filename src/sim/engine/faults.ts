@@ -2,6 +2,8 @@
  * The faults of the whole system (DESIGN section 10), and the limits within which a run is fair:
  *
  * - Acceptors are lost for good only as far as a majority is left; any of them may crash and come back.
+ * - The disk of one region may come back empty, or as it was some time ago; what only that region has is lost then, so it happens
+ *   only while another region that may be elected has everything that it knows to be committed.
  * - An entry is damaged only while another region has it on disk, and only in one region: nobody can repair what nobody has.
  * - Clocks may be wrong in any way, but their rates keep to the bound of DESIGN section 5.
  *
@@ -29,6 +31,8 @@ export const FUZZ_FAULTS = [
   'slow disk',
   'disk full',
   'damage',
+  'empty disk',
+  'old disk',
   'clock jump',
   'switchover',
   'failover',
@@ -133,6 +137,8 @@ function faultKinds(
     kind('slow disk', 3, [500, 6000], oneOrMore(all), whole(20, 1500)),
     kind('disk full', 2, [500, 7000], oneOf(regions)),
     kind('damage', 6, [0, 0], oneOf(regions), whole(0, 1_000_000)),
+    kind('empty disk', 1, [100, 2500], oneOf([regionName(configuration.fragile)])),
+    kind('old disk', 2, [50, 2500], oneOf([regionName(configuration.fragile)]), whole(20, 6000)),
     kind('clock jump', 3, [0, 0], oneOf(all), whole(-HOUR_MS, HOUR_MS)),
     kind('switchover', 5, [0, 0], oneOf(regions), whole(0, configuration.partitionSets)),
     kind('failover', 2, [0, 0], oneOf(regions), whole(0, configuration.partitionSets)),

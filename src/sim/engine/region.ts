@@ -4,6 +4,7 @@
  */
 import type { Cluster, ClusterOptions } from '../../caspaxos/index.ts';
 import {
+  type DiskImage,
   Engine,
   type EngineDisk,
   type EnginePartition,
@@ -18,7 +19,10 @@ import {
   type Configuration,
   type Hint,
   type HostedAgent,
+  lastSaidOf,
   openAgentCluster,
+  registerOf,
+  StateCodec,
 } from '../../failover/index.ts';
 import type { Host } from '../../protocol/index.ts';
 import type { SimProcess } from '../process.ts';
@@ -118,6 +122,13 @@ export class Region {
     return this.store.crash();
   }
 
+  /** The process ends, and its disk comes back with that on it, or empty. Returns how many writes were lost that were on their way to it. */
+  loseDisk(image?: DiskImage): number {
+    const lost = this.crash();
+    this.store.replaceDisk(image);
+    return lost;
+  }
+
   /** Stops on purpose: the agents hand the writes over and leave their stop marks; then the process ends. */
   async stop(withinMs: number): Promise<void> {
     await this.#life?.agents?.stop(withinMs);
@@ -164,18 +175,26 @@ export class Region {
       onError: (_, error) => this.#scene.onAlarm(`an agent failed: ${String(error)}`),
     });
     life.agents = agents;
-    await Promise.all(recorders.map(({ partitionSet }) => this.#add(life, agents, partitionSet)));
+    await Promise.all(recorders.map(({ partitionSet }) => this.#add(life, agents, cluster, partitionSet)));
   }
 
-  async #add({ engine, mayWrite }: Life, agents: AgentHost, partitionSet: string): Promise<void> {
+  async #add(
+    { engine, mayWrite }: Life,
+    agents: AgentHost,
+    cluster: Cluster,
+    partitionSet: string,
+  ): Promise<void> {
     const { configurationOf, defect, onMayWrite } = this.#scene;
     const hooks = {
       onMayWrite: () => onMayWrite(this.name, partitionSet),
       onAttached: (told: () => boolean) => void mayWrite.set(partitionSet, told),
     };
-    const driver = wiredDriver(engine.partition(partitionSet), hooks, defect);
+    const partition = engine.partition(partitionSet);
+    const driver = wiredDriver(partition, hooks, defect);
     for (;;) {
       try {
+        const { value: state } = await cluster.read(registerOf(partitionSet), { codec: new StateCodec() });
+        if (state !== undefined) await partition.isOutlived(lastSaidOf(state, this.name));
         await agents.add({ partitionSet, driver, configuration: configurationOf(partitionSet) });
         return;
       } catch (error) {

@@ -13,6 +13,8 @@ import {
   straggling,
   type WhenLink,
 } from '../core/index.ts';
+import { contains, type DiskImage } from '../../engine/index.ts';
+import { lastDamaged } from './checks.ts';
 import type { SimProcess } from '../process.ts';
 import type { ScheduledFault } from '../seeded-run.ts';
 import type { World } from '../world.ts';
@@ -41,6 +43,8 @@ interface Active {
   readonly met: Set<string>;
 }
 
+/** Faults after which the process starts again, besides crashes. */
+const DOWN: ReadonlySet<string> = new Set<FuzzFault>(['empty disk', 'old disk']);
 const LOOK_MS = 4;
 const STOP_WITHIN_MS = 4000;
 
@@ -52,6 +56,8 @@ export class Weather {
   readonly #active = new Set<Active>();
   readonly #damaged = new Set<string>();
   readonly #lost = new Set<string>();
+  /** What disks held that are going to come back old. */
+  readonly #images = new Map<ScheduledFault, DiskImage>();
 
   constructor(ground: Ground) {
     this.#ground = ground;
@@ -67,7 +73,10 @@ export class Weather {
   bring(schedule: readonly ScheduledFault[]): void {
     for (const fault of schedule) {
       this.#processes(fault);
-      this.#ground.world.at(fault.fromMs, -1, () => this.#await(fault));
+      const { world } = this.#ground;
+      if (fault.kind === 'old disk')
+        world.at(Math.max(0, fault.fromMs - fault.strength), -1, () => this.#takeImage(fault));
+      world.at(fault.fromMs, -1, () => this.#await(fault));
     }
     this.#watch();
   }
@@ -154,6 +163,9 @@ export class Weather {
         );
       case 'damage':
         return this.#each(fault, (process) => this.#damage(this.#region(process)!, fault.strength));
+      case 'empty disk':
+      case 'old disk':
+        return this.#each(fault, (process) => this.#loseDisk(fault, process));
       case 'clock jump':
         return this.#each(fault, (process) => process.clock.jump(fault.strength));
       case 'switchover':
@@ -170,7 +182,7 @@ export class Weather {
       if (fault.kind === 'slow disk') this.#slow.delete(process.name);
       if (fault.kind === 'disk full') this.#region(process)?.store.fail(undefined);
       if (fault.kind === 'crash in sync') this.#slow.delete(process.name);
-      const isOver = fault.kind.startsWith('crash');
+      const isOver = DOWN.has(fault.kind) || fault.kind.startsWith('crash');
       if (isOver && !this.#lost.has(process.name)) this.#start(process);
       if (fault.kind !== 'stop') return;
       // What has not stopped by then is killed, as a supervisor does.
@@ -258,6 +270,43 @@ export class Weather {
     region.store.damage(partitionSet, lsn);
     count('entry damaged');
     world.note(`damage ${name}`, region.process.index);
+  }
+
+  #takeImage(fault: ScheduledFault): void {
+    this.#each(fault, (process) => this.#images.set(fault, this.#region(process)!.store.image()));
+  }
+
+  /** The power goes, and what comes back is an empty disk, or an old one. */
+  #loseDisk(fault: ScheduledFault, process: SimProcess): void {
+    const { recorders, count, world } = this.#ground;
+    const region = this.#region(process)!;
+    if (!process.isUp || !recorders.every(({ partitionSet }) => this.#isElsewhere(region, partitionSet)))
+      return;
+    region.loseDisk(this.#images.get(fault));
+    count(fault.kind === 'empty disk' ? 'disk emptied' : 'disk rolled back');
+    world.note(`lose disk ${region.name}`, process.index);
+  }
+
+  /** Another region that may be elected has what this one knows to be committed, and takes part now. */
+  #isElsewhere(region: Region, partitionSet: string): boolean {
+    const own = region.partition(partitionSet)?.core;
+    const state = region.agentOf(partitionSet)?.state;
+    if (own === undefined || state === undefined) return false;
+    return this.#ground.regions.some((other) => {
+      const core = other === region ? undefined : other.partition(partitionSet)?.core;
+      if (core === undefined || core.store.notes.building || other.process.isPaused) return false;
+      const known = other.agentOf(partitionSet)?.state;
+      const isCurrent = known?.gcn === state.gcn && known.phase === 'Steady';
+      if (!isCurrent || !state.leaseSet.includes(other.name) || !known.leaseSet.includes(other.name))
+        return false;
+      const { lsn } = core.status().progress;
+      // What is damaged there may be here alone.
+      if (lastDamaged(core.store, core.store.base - 1) !== undefined) return false;
+      return (
+        own.committed.lsn <= lsn &&
+        contains({ table: core.store.notes.table, tail: core.store.tail }, own.committed)
+      );
+    });
   }
 
   /** What an operator wants: any agent that is there takes it. */

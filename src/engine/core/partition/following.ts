@@ -9,8 +9,8 @@
  *
  * It also pulls the read grants (rule 15): asked for at t0, a grant counts from t0.
  */
-import type { Entry } from '../model.ts';
-import { DamagedEntry, type PartitionStore } from '../store.ts';
+import type { Entry, Position } from '../model.ts';
+import type { PartitionStore } from '../store.ts';
 import type { RegionName } from './forwarder.ts';
 import {
   type Entries,
@@ -23,7 +23,8 @@ import {
   type Welcome,
 } from './messages.ts';
 import { noteEpochs } from './notes.ts';
-import { type ProgressTable, sharedUpTo, upTo } from './progress-table.ts';
+import { epochAt, type ProgressTable, sharedUpTo, upTo } from './progress-table.ts';
+import { undoBehind } from './undoing.ts';
 
 export interface FollowingPort {
   send(to: RegionName, message: PartitionMessage): void;
@@ -35,6 +36,12 @@ export interface FollowingPort {
   undone(count: number, after: number, committed: boolean): void;
   /** Entries came in, or marks. */
   advanced(entries: readonly Entry[]): void;
+  /** Whether that entry, which is known here to be globally committed, may be undone (`undoing.ts`). */
+  mayUndo(position: Position): boolean;
+  /** The writer's log lacks that entry, which is globally committed: it is not followed. */
+  refused(position: Position): void;
+  /** Everything that the writer had when it welcomed this copy is on disk here. */
+  reconciled(): void;
   /** A full copy is complete. */
   built(): void;
 }
@@ -70,6 +77,9 @@ export class Following {
   #marks: Marks = NO_MARKS;
   /** A full copy is complete when the log reaches this. */
   #builtAt = 0;
+  #isReconciled = false;
+  /** Of the welcome that was refused last. */
+  #refusedEpoch: number | undefined;
   /** Until when strong reads are shown, and until when bounded ones: a grant for the first is one for both. */
   #strongUntil = -Infinity;
   #boundedUntil = -Infinity;
@@ -89,6 +99,11 @@ export class Following {
     this.#store = store;
     this.#port = port;
     this.#timings = timings;
+  }
+
+  /** Whether the writer was refused, and nothing better has come since. */
+  get isRefusing(): boolean {
+    return this.#refusedEpoch !== undefined && !this.isFollowing;
   }
 
   get isFollowing(): boolean {
@@ -160,9 +175,13 @@ export class Following {
     this.#base = base;
     const own = { table: this.#store.notes.table, tail: this.#store.tail };
     const shared = this.#store.notes.building ? 0 : sharedUpTo(own, { table, tail });
-    const isUndone = this.#undo(shared);
+    const undone = undoBehind(this.#store, shared, this.#port);
+    if (undone === 'refused') {
+      this.#refuse(epoch);
+      return;
+    }
     const isTooOld = shared + 1 < base;
-    if (isTooOld || !isUndone || this.#store.notes.building) this.#startCopy(table, base);
+    if (isTooOld || undone === 'useless' || this.#store.notes.building) this.#startCopy(table, base);
     this.#builtAt = Math.max(tail.lsn, base - 1);
     this.#finishCopyAt(this.#store.tail.lsn);
     const { lsn } = this.#store.tail;
@@ -176,24 +195,28 @@ export class Following {
       this.#stage = 'ready';
       this.#durable = lsn;
       this.#sayReady(this.#port.now());
+      this.#noteReconciled();
     });
     this.#port.flushSoon();
   }
 
-  /** False: some of it is damaged here, or was trimmed. Nobody else has it, and this copy is of no use any more. */
-  #undo(shared: number): boolean {
-    const { tail, notes, base } = this.#store;
-    if (tail.lsn <= shared || notes.building) return true;
-    this.#port.undone(tail.lsn - shared, shared, notes.gclsn > shared);
-    const from = Math.max(shared, base - 1);
-    try {
-      if (tail.lsn > from) this.#store.truncate(from, this.#port.wallClock());
-    } catch (error) {
-      if (error instanceof DamagedEntry) return false;
-      throw error;
-    }
-    this.#store.note({ table: upTo(notes.table, from), gclsn: Math.min(notes.gclsn, from) });
-    return from === shared;
+  /** It is asked again from time to time: it may recover, or another process of it may. */
+  #refuse(epoch: number): void {
+    const { notes, tail } = this.#store;
+    const lsn = Math.min(notes.gclsn, tail.lsn);
+    const missing = { epoch: epochAt(notes.table, lsn), lsn };
+    this.#stage = 'asking';
+    this.#askAt = this.#port.now() + this.#timings.longestMs;
+    this.#port.send(this.writer, { type: 'short', gcn: this.gcn, session: this.#session, ...missing });
+    if (this.#refusedEpoch === epoch) return;
+    this.#refusedEpoch = epoch;
+    this.#port.refused(missing);
+  }
+
+  #noteReconciled(): void {
+    if (this.#isReconciled || this.#store.notes.building || this.#durable < this.#builtAt) return;
+    this.#isReconciled = true;
+    this.#port.reconciled();
   }
 
   /** Below the base the writer's log has gaps, and only its table knows where those epochs began. */
@@ -239,6 +262,7 @@ export class Following {
     const reached = Math.min(lsn, this.#received);
     if (!this.isFollowing || reached <= this.#durable) return;
     this.#durable = reached;
+    this.#noteReconciled();
     this.#acknowledge();
   }
 

@@ -105,6 +105,42 @@ export interface Grant extends InSession {
 
 export type GrantLevel = 'Strong' | 'BoundedStaleness';
 
+/** From a writer that has restarted: what do you have? */
+export interface Survey extends InSession {
+  readonly type: 'survey';
+}
+
+export interface Standing extends InSession {
+  readonly type: 'standing';
+  readonly table: ProgressTable;
+  readonly tail: Position;
+  readonly base: number;
+  /** What it knows to be committed. */
+  readonly gclsn: number;
+  /** It has lost its data, or never had them: it has nothing to offer. */
+  readonly building: boolean;
+}
+
+/** From the same writer: your entries behind that LSN. */
+export interface Fetch extends InSession {
+  readonly type: 'fetch';
+  readonly after: number;
+  readonly maxBytes: number;
+}
+
+export interface Fetched extends InSession {
+  readonly type: 'fetched';
+  readonly after: number;
+  readonly entries: readonly Entry[];
+}
+
+/** From a reader: your log lacks this entry, which is globally committed. You are not followed. */
+export interface Short extends InSession {
+  readonly type: 'short';
+  readonly epoch: Epoch;
+  readonly lsn: number;
+}
+
 export type PartitionMessage =
   | ({ readonly type: 'invite' } & Said)
   | Follow
@@ -114,6 +150,11 @@ export type PartitionMessage =
   | Ack
   | GrantRequest
   | Grant
+  | Survey
+  | Standing
+  | Fetch
+  | Fetched
+  | Short
   /** Not in that epoch: `gcn` is what the sender knows. */
   | ({ readonly type: 'refuse' } & InSession)
   /** The entry is damaged here: whoever has it sends it. It is the same in every log that has it. */

@@ -14,6 +14,7 @@ import { Following } from './following.ts';
 import type { RegionName } from './forwarder.ts';
 import type { Marks, PartitionMessage } from './messages.ts';
 import { putNotesRight } from './notes.ts';
+import { OpenUndone } from './open-undone.ts';
 import type {
   PartitionOptions,
   PartitionPort,
@@ -24,6 +25,7 @@ import type {
 import { contains, epochAt } from './progress-table.ts';
 import { type Consistency, Reign, type WriterRole } from './reign.ts';
 import { Repairs } from './repair.ts';
+import { Verifying } from './verifying.ts';
 import { Waits } from './waits.ts';
 
 const SESSIONS = 2 ** 20;
@@ -38,6 +40,8 @@ export class PartitionStateMachine {
   readonly waits: Waits;
   readonly #incarnation: number;
   readonly #repairs: Repairs;
+  readonly #verifying: Verifying;
+  readonly #undone: OpenUndone;
   #consistency: Consistency;
   #fence: number;
   #reign: Reign | undefined;
@@ -51,7 +55,6 @@ export class PartitionStateMachine {
   #isDirty = false;
   #wasQuiet = false;
   #sessions = 0;
-  #openUndone: Map<string, Position>;
 
   /** The store's notes hold this process's incarnation already, on disk. */
   constructor(options: PartitionOptions, store: PartitionStore, port: PartitionPort) {
@@ -66,7 +69,8 @@ export class PartitionStateMachine {
     this.#durable = store.tail;
     this.#onItsWay = store.tail;
     this.#repairs = new Repairs(store);
-    this.#openUndone = openUndone(store);
+    this.#undone = new OpenUndone(store);
+    this.#verifying = this.#newVerifying();
   }
 
   get reign(): Reign | undefined {
@@ -75,6 +79,10 @@ export class PartitionStateMachine {
 
   get following(): Following | undefined {
     return this.#following;
+  }
+
+  get isRecovering(): boolean {
+    return this.#verifying.recovery !== undefined;
   }
 
   get incarnation(): number {
@@ -137,11 +145,13 @@ export class PartitionStateMachine {
     if (role.epoch > this.#fence) {
       // Fence first (rule 7): what ran under an older GCN is over before anybody is told.
       this.#leave();
+      this.#verifying.fenced();
       this.#fence = role.epoch;
       this.store.note({ fence: role.epoch });
     }
     // Before anything is committed or shown in that role.
     if ('keeps' in role && role.keeps !== undefined) this.consistency = role.keeps;
+    this.#verifying.sureFrom = 'sureFrom' in role ? role.sureFrom : undefined;
     if (role.role === 'writer') this.#lead(role);
     else if (role.role === 'fenced') this.#leave();
     else this.#follow(role);
@@ -155,6 +165,7 @@ export class PartitionStateMachine {
 
   #leave(): void {
     this.#following = undefined;
+    this.#verifying.end();
     this.#endReign();
     this.waits.again();
   }
@@ -167,41 +178,72 @@ export class PartitionStateMachine {
   }
 
   #lead(role: WriterRole): void {
+    const { isShort, isVerified } = this.#verifying;
+    // A copy that is being built has nothing to welcome anybody to.
+    if (this.store.notes.building || isShort) {
+      this.#giveUp();
+      return;
+    }
     this.#following = undefined;
     this.#wasQuiet = false;
-    if (this.#reign?.gcn !== role.epoch) {
+    if (this.#reign?.gcn === role.epoch) this.#reign.role = role;
+    else {
       this.#endReign();
-      const { region, regions, forwarder } = this.options;
-      const options = {
-        gcn: role.epoch,
-        epoch: epochOf(role.epoch, this.#incarnation),
-        region,
-        others: regions.filter((name) => name !== region),
-        durable: this.#durable.lsn,
-        now: this.port.now(),
-        ...(forwarder && { limits: forwarder }),
-      };
-      this.#reign = new Reign(options, role, this.#consistency, this.store, this.port);
+      if (isVerified) this.#beginReign(role);
+      else this.#verifying.recover(role);
     }
-    this.#reign.role = role;
     this.settle();
     this.waits.again();
   }
 
+  #giveUp(): void {
+    this.#leave();
+    this.#changedRole();
+  }
+
+  #changedRole(): void {
+    this.waits.again();
+    this.wantFlush();
+    this.port.changed('at once');
+  }
+
+  #beginReign(role: WriterRole): void {
+    const { region, regions, forwarder: limits } = this.options;
+    const [gcn, epoch] = [role.epoch, epochOf(role.epoch, this.#incarnation)];
+    const others = regions.filter((name) => name !== region);
+    const by = { gcn, epoch, region, others, durable: this.#durable.lsn, now: this.port.now() };
+    const options = limits === undefined ? by : { ...by, limits };
+    this.#reign = new Reign(options, role, this.#consistency, this.store, this.port);
+  }
+
+  #newVerifying(): Verifying {
+    return new Verifying(this, {
+      newSession: () => this.#newSession(),
+      changedLog: () => this.#wasCut(),
+      recovered: (role) => {
+        this.#beginReign(role);
+        this.#changedRole();
+      },
+      giveUp: () => this.#giveUp(),
+    });
+  }
+
   #follow({ epoch, writer }: { readonly epoch: number; readonly writer: RegionName }): void {
     this.#endReign();
+    this.#verifying.end();
     if (this.#following?.gcn === epoch && this.#following.writer === writer) return;
     this.#following = new Following(
       { gcn: epoch, writer, newSession: () => this.#newSession() },
       this.store,
       {
-        send: (to, message) => this.port.send(to, message),
-        now: () => this.port.now(),
-        wallClock: () => this.port.wallClock(),
-        flushSoon: () => this.wantFlush(),
-        undone: (count, after, committed) => this.port.event({ event: 'undone', count, after, committed }),
-        advanced: (entries) => this.#advanced(entries),
-        built: () => this.#closeReturned(),
+        ...this.#verifying.port,
+        advanced: (entries) => {
+          this.#undone.returned(entries);
+          this.waits.again();
+        },
+        refused: ({ lsn }) => this.port.event({ event: 'refused', writer, lsn }),
+        reconciled: () => this.#verifying.reconciled(),
+        built: () => this.#undone.copied(),
       },
       this.options.following,
     );
@@ -211,22 +253,6 @@ export class PartitionStateMachine {
   #newSession(): number {
     this.#sessions += 1;
     return this.#incarnation * SESSIONS + this.#sessions;
-  }
-
-  /** Rule 21: an undone write that history contains again is not lost. */
-  #advanced(entries: readonly Entry[]): void {
-    if (this.#openUndone.size > 0) for (const entry of entries) this.#close(entry);
-    this.waits.again();
-  }
-
-  /** The same after a full copy, in which entries that nobody needs any more do not come along. */
-  #closeReturned(): void {
-    const history = { table: this.store.notes.table, tail: this.store.tail };
-    for (const position of this.#openUndone.values()) if (contains(history, position)) this.#close(position);
-  }
-
-  #close(position: Position): void {
-    if (this.#openUndone.delete(nameOf(position))) this.store.closeUndone(position, 'returned');
   }
 
   status(): PartitionStatus {
@@ -240,13 +266,15 @@ export class PartitionStateMachine {
       build: notes.building ? 'Building' : 'Built',
       progress: { epoch: gcnOf(epoch), primary: primaryOf(epoch), lsn },
       gclsn: Math.min(notes.gclsn, lsn),
-      canCommit: this.#diskError === undefined && !this.#isGone,
+      canCommit: this.#diskError === undefined && !this.#isGone && !this.#verifying.isShort,
+      ...(!this.#verifying.isVerified && { recovering: true }),
       peers,
       quiesced: this.#isQuiet(),
     };
   }
 
   #isQuiet(): boolean {
+    if (this.isRecovering) return false;
     if (this.#reign === undefined) return true;
     const isOnDisk = comparePositions(this.#durable, this.store.tail) === 0;
     return !this.#reign.role.accepts && this.#reign.waiting === 0 && isOnDisk;
@@ -256,7 +284,7 @@ export class PartitionStateMachine {
   #wasCut(): void {
     const { notes, tail } = this.store;
     if (!contains({ table: notes.table, tail }, this.#durable)) this.#durable = tail;
-    this.#openUndone = openUndone(this.store);
+    this.#undone.look();
   }
 
   /** A writer counts on those that follow it (rule 5); others prove by their nodes that they are there. */
@@ -281,6 +309,10 @@ export class PartitionStateMachine {
       // Everybody's replication of an older epoch is refused (rule 7).
       if (message.type !== 'refuse' && 'session' in message)
         this.port.send(from, { type: 'refuse', gcn: this.#fence, session: message.session });
+    } else if (message.type === 'survey' || message.type === 'fetch') {
+      if (message.gcn === this.#fence && !this.#isGone) this.#verifying.answer(from, message);
+    } else if (message.type === 'standing' || message.type === 'fetched') {
+      this.#verifying.onMessage(from, message);
     } else if (this.#reign?.gcn === message.gcn) {
       this.#toWriter(this.#reign, from, message);
     } else if (this.#following?.gcn === message.gcn && this.#following.writer === from) {
@@ -303,6 +335,8 @@ export class PartitionStateMachine {
       if (forwarder.hasCaughtUp(from, this.store.tail.lsn)) this.port.changed('soon');
       this.waits.again();
       this.wantFlush();
+    } else if (message.type === 'short') {
+      this.#verifying.onShort(from, message, reign.role);
     } else if (message.type === 'ask') {
       this.#grant(reign, from, message, now);
     }
@@ -358,12 +392,14 @@ export class PartitionStateMachine {
 
   linkLost(region: RegionName): void {
     this.#reign?.forwarder.drop(region);
+    this.#verifying.recovery?.linkLost(region);
     if (this.#following?.writer === region) this.#following.linkLost();
   }
 
   /** The link is there, or takes more again. */
   linkReady(region: RegionName): void {
     for (const question of this.#repairs.questions) this.port.send(region, question);
+    this.#verifying.recovery?.linkReady(region);
     if (this.#reign !== undefined) {
       this.#reign.forwarder.invite(region, this.port.now());
       this.wantFlush();
@@ -384,6 +420,7 @@ export class PartitionStateMachine {
       this.#reign?.nextAt ?? Infinity,
       this.#reign?.forwarder.nextAt ?? Infinity,
       this.#following?.nextAt ?? Infinity,
+      this.#verifying.recovery?.nextAt ?? Infinity,
       this.waits.nextAt,
       this.#diskAgainAt,
     );
@@ -392,6 +429,7 @@ export class PartitionStateMachine {
   wake(): void {
     const now = this.port.now();
     this.#following?.wake(now);
+    this.#verifying.recovery?.wake(now);
     this.#reign?.wake(now);
     if (this.#reign !== undefined && this.#reign.forwarder.nextAt <= now) {
       this.#reign.forwarder.wake(now);
@@ -457,14 +495,4 @@ export class PartitionStateMachine {
     if (isQuiet && !this.#wasQuiet) this.port.changed('at once');
     this.#wasQuiet = isQuiet;
   }
-}
-
-function openUndone(store: PartitionStore): Map<string, Position> {
-  const open = new Map<string, Position>();
-  for (const { entry, closed } of store.undone()) if (closed === undefined) open.set(nameOf(entry), entry);
-  return open;
-}
-
-function nameOf({ epoch, lsn }: Position): string {
-  return `${epoch}/${lsn}`;
 }

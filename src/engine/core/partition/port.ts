@@ -31,6 +31,12 @@ export interface PartitionPort {
 export type PartitionEvent =
   | { readonly event: 'undone'; readonly count: number; readonly after: number; readonly committed: boolean }
   | { readonly event: 'damaged' | 'repaired'; readonly lsn: number }
+  /** This copy does not follow that writer, whose log lacks an entry that is known here to be globally committed. */
+  | { readonly event: 'refused'; readonly writer: RegionName; readonly lsn: number }
+  /** The same, as the writer hears it. */
+  | { readonly event: 'short'; readonly by: RegionName; readonly lsn: number }
+  /** A writer that has restarted took over so many entries from another region. */
+  | { readonly event: 'recovered'; readonly count: number }
   | { readonly event: 'disk'; readonly error: Error | undefined };
 
 export interface PartitionOptions {
@@ -55,6 +61,8 @@ export type PartitionRole =
       readonly writer: RegionName;
       /** From now on. Absent: as before. */
       readonly keeps?: Consistency;
+      /** What was globally committed in GCNs before this one may be undone: somebody accepted its loss, or the level was weaker. */
+      readonly sureFrom?: number;
     }
   | ({ readonly role: 'writer' } & WriterRole)
   | { readonly role: 'gone' };
@@ -70,6 +78,8 @@ export interface PartitionStatus {
   readonly progress: { readonly epoch: number; readonly primary: number; readonly lsn: number };
   readonly gclsn: number;
   readonly canCommit: boolean;
+  /** This process has not yet seen that it has what the others have: as the writer it does that first. */
+  readonly recovering?: true;
   readonly peers: Readonly<Record<RegionName, PeerStanding>>;
   readonly quiesced: boolean;
 }

@@ -166,7 +166,7 @@ describe('a new writer', () => {
   });
 
   test('does not take for durable what it has undone and not yet on disk', () => {
-    const scene = new PartitionScene();
+    const scene = new PartitionScene({ consistency: { level: 'Session' } });
     scene.reign('a', 1, ['a']);
     scene.cut('a', 'b');
     scene.cut('a', 'c');

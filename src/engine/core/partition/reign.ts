@@ -25,6 +25,10 @@ export interface WriterRole {
   readonly commitSet: readonly RegionName[];
   /** From now on. Absent: as before. */
   readonly keeps?: Consistency;
+  /** For a process that has to recover first (`recovery.ts`): whose answer tells what is committed. Absent: the commit set. */
+  readonly leaseSet?: readonly RegionName[];
+  /** As of a reader. */
+  readonly sureFrom?: number;
 }
 
 /** A write that is in the log and not committed yet. */

@@ -57,8 +57,10 @@ export class Requests {
     const attempt = (): boolean => {
       const reign = this.#acceptingReign;
       const { diskError, port } = this.#partition;
-      if (reign === undefined) done(refused('NOT_WRITER'));
-      else if (diskError !== undefined) done(refused('DISK_FULL'));
+      if (reign === undefined) {
+        if (this.#partition.isRecovering && port.mayWrite()) return false;
+        done(refused('NOT_WRITER'));
+      } else if (diskError !== undefined) done(refused('DISK_FULL'));
       else if (reign.isHeldBack(port.now())) return false;
       else this.#evaluate(reign, request, deadlineAt, done);
       return true;

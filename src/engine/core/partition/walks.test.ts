@@ -1,9 +1,9 @@
 /**
  * Random walks at Strong: messages in any order, lost and doubled; crashes that keep any part of what was not synced; disks
- * that stand still; failovers one after the other, each as the machine would do it (rules 7, 9 and 11). Whatever happens:
+ * that stand still, and that come back empty or as they were some time ago, one at a time; failovers one after the other, each as the machine would do it (rules 7, 9 and 11). Whatever happens:
  *
  *   an acknowledged write is in the log of every later writer, and in every log in the end;
- *   what a copy knew to be committed is never undone;
+ *   what a copy knew to be committed is never undone, and no writer ever asks for that;
  *   a strong read shows the newest write that was acknowledged or read before it, or a newer one;
  *   in the end everybody has the same log.
  */
@@ -26,6 +26,7 @@ interface Step {
     | 'hold'
     | 'release'
     | 'crash'
+    | 'disk'
     | 'cut'
     | 'mend'
     | 'elect'
@@ -46,6 +47,7 @@ const weights: Readonly<Record<Step['what'], number>> = {
   hold: 2,
   release: 3,
   crash: 2,
+  disk: 2,
   cut: 2,
   mend: 2,
   elect: 2,
@@ -87,10 +89,18 @@ class Walk {
     reads: 0,
     granted: 0,
     crashes: 0,
+    disks: 0,
+    recovered: 0,
     trims: 0,
     copies: 0,
   };
+  /** What was on each region's disk at some moment. */
+  readonly #images = new Map<string, ReturnType<PartitionScene['image']>>();
+  /** Its disk was lost, and it has not got back what was on it. */
+  #fragile: string | undefined;
   #gcn = 0;
+  /** The GCN was raised, and nobody could be elected yet. */
+  #isVacant = false;
   #writer = 'a';
   #members: readonly string[] = this.scene.regions;
   #values = 0;
@@ -125,6 +135,7 @@ class Walk {
     const copy = scene.copy(region);
     if (what === 'write') {
       this.#values += 1;
+      if (choice % 8 === 0) this.#images.set(this.#writer, scene.image(this.#writer));
       const value = this.#values;
       const asked = scene.put(this.#writer, 'x', value, { ms: 100_000 });
       this.#writes.push({ asked, value, isCounted: false });
@@ -145,6 +156,7 @@ class Walk {
     } else if (what === 'hold') copy.holdDisk();
     else if (what === 'release') copy.releaseDisk();
     else if (what === 'crash') this.#restart(region, choice);
+    else if (what === 'disk') this.#loseDisk(choice % 4 < 3 ? this.#writer : region, choice);
     else if (what === 'cut') scene.cut(region, other);
     else if (what === 'mend') scene.mend(region, other);
     else if (what === 'elect') this.#elect(choice);
@@ -169,16 +181,45 @@ class Walk {
     const isNoticed = choice % 2 === 0;
     scene.crash(region, { keeps: choice % 9, isNoticed });
     this.counts.crashes += 1;
+    this.#start(region, isNoticed);
+  }
+
+  #start(region: string, isNoticed: boolean): void {
+    const { scene } = this;
     scene.start(region, { isNoticed });
-    if (region === this.#writer) this.#lead(scene.regions);
+    if (this.#isVacant) scene.fence(region, this.#gcn);
+    else if (region === this.#writer) this.#lead(scene.regions);
     else scene.follow(region, this.#gcn, this.#writer);
+  }
+
+  /** Only while a member of the lease set is left that has everything. */
+  #loseDisk(region: string, choice: number): void {
+    const { scene } = this;
+    const image = this.#images.get(region);
+    const isLeft = this.#members.some((member) => member !== region && this.#isSound(member));
+    if (this.#fragile !== undefined || !isLeft) return;
+    const { incarnation } = scene.machine(region);
+    scene.copy(region).mayWrite = false;
+    const isNoticed = choice % 2 === 0;
+    scene.rollBack(region, choice % 5 === 0 ? undefined : image, isNoticed);
+    // The failover state knows which process of it was the last.
+    const store = scene.store(region);
+    if (store.notes.incarnation < incarnation) store.note({ incarnation, building: true });
+    this.#fragile = region;
+    this.counts.disks += 1;
+    this.#start(region, isNoticed);
+  }
+
+  #isSound(region: string): boolean {
+    const { build, recovering } = this.scene.machine(region).status();
+    return build === 'Built' && recovering !== true;
   }
 
   /** After a restart commits wait for all regions (rule 13); grants are for the lease set (rule 15). */
   #lead(commitSet: readonly string[]): void {
     const { scene } = this;
     const copy = scene.copy(this.#writer);
-    scene.lead(this.#writer, this.#gcn, { commitSet });
+    scene.lead(this.#writer, this.#gcn, { commitSet, leaseSet: this.#members });
     copy.mayWrite = true;
     copy.grantMs = GRANT_MS;
     copy.grantees = this.#members;
@@ -198,8 +239,10 @@ class Walk {
       const { answer } = fenced;
       return answer === 'done' && scene.machine(region).status().build === 'Built';
     });
-    if (reported.length === 0) return;
+    // With the one that lost its disk alone, what it lacks is lost: that is one fault too many.
     this.#gcn = gcn;
+    this.#isVacant = reported.every((region) => region === this.#fragile);
+    if (this.#isVacant) return;
     for (const region of scene.regions) scene.copy(region).mayWrite = false;
     const furthest = reported
       .map((region) => ({ region, tail: scene.store(region).tail }))
@@ -235,7 +278,10 @@ class Walk {
     }
     for (const region of this.scene.regions) {
       if (this.scene.store(region).notes.building) this.counts.copies += 1;
+      if (this.#fragile === region && this.#isSound(region)) this.#fragile = undefined;
       for (const event of this.scene.copy(region).events.splice(0)) {
+        expect(['refused', 'short']).not.toContain(event.event);
+        if (event.event === 'recovered') this.counts.recovered += 1;
         if (event.event !== 'undone') continue;
         this.counts.undone += event.count;
         expect(event.committed).toBe(false);
@@ -253,7 +299,11 @@ class Walk {
       ['a', 'c'],
     ] as const)
       scene.mend(a, b);
-    if (withElection) this.#elect(3);
+    if (withElection || this.#isVacant) this.#elect(3);
+    this.#lead(scene.regions);
+    scene.pass(2000);
+    // It is being built, or found that it must be: the machine takes the writes away from it.
+    if (scene.store(this.#writer).notes.building) this.#elect(3);
     this.#lead(scene.regions);
     scene.put(this.#writer, 'x', LAST);
     scene.pass(20_000);
@@ -279,6 +329,8 @@ test('no acknowledged write is lost, nothing committed is undone, and all logs b
     reads: 0,
     granted: 0,
     crashes: 0,
+    disks: 0,
+    recovered: 0,
     trims: 0,
     copies: 0,
   };
@@ -296,6 +348,8 @@ test('no acknowledged write is lost, nothing committed is undone, and all logs b
   expect(total.reads).toBeGreaterThan(100);
   expect(total.granted).toBeGreaterThan(30);
   expect(total.crashes).toBeGreaterThan(200);
+  expect(total.disks).toBeGreaterThan(80);
+  expect(total.recovered).toBeGreaterThan(5);
   expect(total.trims).toBeGreaterThan(50);
   expect(total.copies).toBeGreaterThan(20);
 });

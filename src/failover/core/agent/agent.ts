@@ -27,11 +27,13 @@ import {
 } from '../machine/index.ts';
 import { Agenda, type Due, earlier, pollMs, retryMs } from './agenda.ts';
 import { type DriverStatus, followerRole, type Role, writerRole } from './driver.ts';
-import { type Asker, unansweredMs, WriterDuties } from './duties.ts';
+import { type Asker, WriterDuties } from './duties.ts';
 import { type Hint, hintsAfter } from './hints.ts';
 import { Orders } from './orders.ts';
 import type { AgentOptions, AgentPort } from './port.ts';
 import { Predecessor } from './predecessor.ts';
+import { RecoveryWatch } from './recovering.ts';
+import { reportOf } from './report.ts';
 import { Retries } from './retries.ts';
 import { doneOf, isOlder, type Took, type Update } from './update.ts';
 import { Watch } from './watch.ts';
@@ -41,6 +43,7 @@ export class AgentStateMachine {
   readonly #port: AgentPort;
   readonly #machine: (state: FailoverState, report: RegionReport) => Verdict;
   readonly #watch = new Watch();
+  readonly #recovery: RecoveryWatch;
   readonly #agenda: Agenda;
   /** How long the host lets an update wait after a lost attempt. */
   readonly retries: Retries;
@@ -71,6 +74,7 @@ export class AgentStateMachine {
     const { region, policy, hints, firstBeatAt, version = MACHINE_VERSION } = options;
     this.#machine = machineOf(version);
     this.retries = new Retries(options);
+    this.#recovery = new RecoveryWatch(region);
     this.#predecessor = new Predecessor(options.isDirectoryStrange === true);
     this.#agenda = new Agenda({ region, observer: policy.observer, hints, firstBeatAt, version });
   }
@@ -126,7 +130,7 @@ export class AgentStateMachine {
     this.#status = status;
     this.#predecessor.met(found.regions[this.#options.region]?.incarnation, this.#options.incarnation);
     const report = {
-      ...this.#report(found, status, now, at, update.scheduled),
+      ...this.#report(found, status, now, at),
       ...(isBusy && { busy: true as const }),
     };
     const verdict = this.#machine(found, report);
@@ -286,9 +290,13 @@ export class AgentStateMachine {
     const due =
       this.#update === undefined ? this.#agenda.next(state, this.#watch, canReport, this.#isNew) : undefined;
     const lease: Due = { at: this.#leaseUntil === -Infinity ? Infinity : this.#leaseUntil, why: 'lease' };
-    const duties: Due = { at: this.#duties?.nextAt ?? Infinity, why: 'duties' };
-    const wait: Due = { at: this.#predecessor.endsAt, why: 'duties' };
-    return [lease, duties, wait].reduce(earlier, due ?? { at: Infinity, why: 'soon' });
+    const dutiesAt = Math.min(
+      this.#duties?.nextAt ?? Infinity,
+      this.#recovery.nextAt,
+      this.#predecessor.endsAt,
+    );
+    const duties: Due = { at: dutiesAt, why: 'duties' };
+    return [lease, duties].reduce(earlier, due ?? { at: Infinity, why: 'soon' });
   }
 
   /** While a writer is being elected and this region has reported, it looks on, and leaves the register to the others. */
@@ -363,38 +371,21 @@ export class AgentStateMachine {
       now + this.#options.policy.nextStartMs(beatMs, attemptMs, this.#options.random());
   }
 
-  #report(
-    found: FailoverState,
-    status: DriverStatus,
-    now: number,
-    at: string,
-    scheduled: boolean,
-  ): RegionReport {
-    const { region, incarnation, version = MACHINE_VERSION } = this.#options;
-    const isWriter = found.writer === region && this.#duties?.takeover.epoch === found.gcn;
-    const reachable = unansweredMs(found.configuration);
-    const silence = found.writer === region ? undefined : this.#watch.silence(now);
-    const wait = this.#watch.stepWait(now);
-    return {
-      type: 'region',
-      region,
-      incarnation,
-      version,
-      gcn: Math.max(1, this.#fenced),
+  #report(found: FailoverState, status: DriverStatus, now: number, at: string): RegionReport {
+    const isWriter = found.writer === this.#options.region && this.#duties?.takeover.epoch === found.gcn;
+    return reportOf(this.#options, {
+      found,
+      // Nobody tells it what it may lack: somebody else is to take the writes.
+      status: this.#recovery.isStuck(now) ? { ...status, canCommit: false } : status,
+      now,
       at,
-      scheduled,
-      build: status.build,
-      progress: status.progress,
-      gclsn: status.gclsn,
-      canCommit: status.canCommit,
-      reaches: Object.keys(status.peers).filter((name) => status.peers[name]!.acknowledgedMsAgo < reachable),
-      ...(silence !== undefined && { silence }),
-      ...(wait !== undefined && { wait }),
-      ...(isWriter && { writer: this.#writerPart(found, status, now) }),
-      ...(this.#isStopping && { stopping: true }),
-      ...(status.signals !== undefined && { signals: status.signals }),
-      ...(this.#phase2Ms !== undefined && { phase2Ms: this.#phase2Ms, phase2Of: this.retries.observer }),
-    };
+      scheduled: this.#update!.scheduled,
+      gcn: this.#fenced,
+      watch: this.#watch,
+      writer: isWriter ? this.#writerPart(found, status, now) : undefined,
+      isStopping: this.#isStopping,
+      phase2: this.#phase2Ms === undefined ? undefined : { ms: this.#phase2Ms, of: this.retries.observer },
+    });
   }
 
   #writerPart(found: FailoverState, status: DriverStatus, now: number): WriterReport {
@@ -443,6 +434,7 @@ export class AgentStateMachine {
     if (state === undefined || this.#isStopped) return;
     const [action] = actionsFor(state, this.#options.region);
     if (action === undefined) return;
+    if (this.#recovery.look(state, this.#status, now)) this.#agenda.want(now);
     if (action.do !== 'accept writes' && action.do !== 'quiesce writes') {
       this.#duties = undefined;
       this.#leaseUntil = -Infinity;
@@ -459,7 +451,7 @@ export class AgentStateMachine {
         // A process that has just started has promised nothing, and nothing may be promised for it (rule 2).
         if (this.#duties?.takeover.epoch !== epoch) return { role: 'fenced', epoch };
         this.#duties.postpone(now);
-        return writerRole(state, false, this.#duties.commitSet);
+        return writerRole(state, { accepts: false, commitSet: this.#duties.commitSet });
       case 'follow':
         return this.mayAct(now) ? followerRole('reader', state) : { role: 'fenced', epoch };
       case 'build':
@@ -475,6 +467,8 @@ export class AgentStateMachine {
     const epoch = state.gcn;
     // Rules 2 and 3: nothing without an own update that came back; no status, no takeover.
     if (!this.#predecessor.isFenced || this.#status === undefined) return { role: 'fenced', epoch };
+    // A copy that is being built is never the writer.
+    if (this.#status.build === 'Building') return { role: 'fenced', epoch };
     if (this.#duties?.takeover.epoch !== epoch) {
       const isRestart = this.#restartedIn === epoch;
       const by = { status: this.#status, now, isRestart, startedAt: this.#options.startedAt };
@@ -483,7 +477,8 @@ export class AgentStateMachine {
     this.#duties.follow(state, action, this.#status, now);
     const mayAccept = this.#duties.mayAccept(action, now) && !this.#isQuiesced && !this.#isStopping;
     const accepts = now < this.#leaseUntil && mayAccept && this.mayAct(now);
-    return writerRole(state, accepts, this.#duties.commitSet);
+    const leaseSet = this.#recovery.members(state, now);
+    return writerRole(state, { accepts, commitSet: this.#duties.commitSet, ...(leaseSet && { leaseSet }) });
   }
 
   #assume(role: Role): void {

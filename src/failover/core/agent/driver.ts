@@ -33,11 +33,16 @@ export interface DriverStatus {
   readonly peers: Readonly<Record<RegionName, PeerStatus>>;
   /** As writer: no write is under way, and none is accepted. */
   readonly quiesced: boolean;
+  /** This process has not seen yet that it has what the others have: as the writer it recovers first, and welcomes nobody before. */
+  readonly recovering?: true;
   /** External health signals that are up here. */
   readonly signals?: readonly string[];
 }
 
 /**
+ * `sureFrom`: what was globally committed under GCNs before this one may be undone, because somebody accepted its loss, or the level was
+ * weaker then. Without it nothing that is globally committed at Strong may be.
+ *
  * What a partition is told to be. Assuming a role again changes nothing. A role holds until the next one, with one
  * exception: a writer accepts writes only while its lease runs.
  *
@@ -58,6 +63,7 @@ export type Role =
       readonly epoch: number;
       readonly writer: RegionName;
       readonly keeps: Level;
+      readonly sureFrom?: number;
     }
   | {
       readonly role: 'writer';
@@ -65,23 +71,27 @@ export type Role =
       readonly accepts: boolean;
       readonly commitSet: readonly RegionName[];
       readonly keeps: Level;
+      /** While the driver recovers: one of the others here has to say what it has. */
+      readonly leaseSet?: readonly RegionName[];
+      readonly sureFrom?: number;
     }
   | { readonly role: 'gone' };
 
 /** Of a region that is told to follow the write region there is. */
 export function followerRole(
   role: 'reader' | 'builder',
-  { gcn, writer, configuration }: FailoverState,
+  { gcn, writer, configuration, sureFrom }: FailoverState,
 ): Role {
-  return { role, epoch: gcn, writer: writer!, keeps: heldLevel(configuration) };
+  const sure = sureFrom === undefined ? {} : { sureFrom };
+  return { role, epoch: gcn, writer: writer!, keeps: heldLevel(configuration), ...sure };
 }
 
 export function writerRole(
-  { gcn, configuration }: FailoverState,
-  accepts: boolean,
-  commitSet: readonly RegionName[],
+  { gcn, configuration, sureFrom }: FailoverState,
+  says: Pick<Extract<Role, { role: 'writer' }>, 'accepts' | 'commitSet' | 'leaseSet'>,
 ): Role {
-  return { role: 'writer', epoch: gcn, accepts, commitSet, keeps: keptLevel(configuration) };
+  const sure = sureFrom === undefined ? {} : { sureFrom };
+  return { role: 'writer', epoch: gcn, keeps: keptLevel(configuration), ...says, ...sure };
 }
 
 export function sameRole(a: Role | undefined, b: Role): boolean {
@@ -90,8 +100,17 @@ export function sameRole(a: Role | undefined, b: Role): boolean {
   if (a.epoch !== b.epoch) return false;
   if ('keeps' in a && 'keeps' in b && !sameLevel(a.keeps, b.keeps)) return false;
   if (a.role === 'writer' && b.role === 'writer')
-    return a.accepts === b.accepts && sameList(a.commitSet, b.commitSet);
+    return (
+      a.accepts === b.accepts &&
+      sameList(a.commitSet, b.commitSet) &&
+      sameList(a.leaseSet ?? [], b.leaseSet ?? [])
+    );
+  if (sureFromOf(a) !== sureFromOf(b)) return false;
   return !('writer' in a) || !('writer' in b) || a.writer === b.writer;
+}
+
+function sureFromOf(role: Role): number | undefined {
+  return 'sureFrom' in role ? role.sureFrom : undefined;
 }
 
 function sameList(a: readonly RegionName[], b: readonly RegionName[]): boolean {

@@ -56,6 +56,22 @@ const B = { region: 'b', incarnation: 1 };
 
 const FORCED = { waitFor: { gcn: 1, writer: 'b', beat: 7 }, after: { gcn: 1, writer: 'b', beat: 7 } };
 
+describe('a level to prepare', () => {
+  const state = stateWith({
+    configuration: configurationOf({ consistency: 'Session', wanted: { consistency: 'Strong' } }),
+  });
+
+  test('is ready when everybody in the commit set has the whole log', () => {
+    expect(reportOf(dutiesOf(state), state, statusOfDriver('a')).readyFor).toBe('Strong');
+  });
+
+  test('is not while nothing is known of one of them', () => {
+    const { c: _, ...peers } = statusOfDriver('a').peers;
+    const status = { ...statusOfDriver('a'), peers };
+    expect(reportOf(dutiesOf(state), state, status).readyFor).toBeUndefined();
+  });
+});
+
 describe('taking over', () => {
   test('after a silence the commit set is the lease set, and writes begin', () => {
     const state = stateWith({ leaseSet: ['a', 'c'] });

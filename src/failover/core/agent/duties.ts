@@ -214,7 +214,11 @@ export class WriterDuties {
       const { leaving, stop } = state.regions[name] ?? {};
       return leaving === true || stop !== undefined;
     };
-    const remove = leaseSet.filter((name) => mayAsk && name !== writer && (isGoing(name) || isSilent(name)));
+    // While it recovers, whoever it does not hear may have what it lacks.
+    const mayRemove = mayAsk && status.recovering !== true;
+    const remove = leaseSet.filter(
+      (name) => mayRemove && name !== writer && (isGoing(name) || isSilent(name)),
+    );
     const wanted = wantedLevel(configuration);
     const isReady = wanted !== undefined && this.#isReady(state, status, driver, now);
     return {
@@ -240,7 +244,10 @@ export class WriterDuties {
       this.#kept = { level: keeps, lsn: status.progress.lsn };
     if (isWeakening(configuration) && this.#hasGranted(state, now)) return false;
     const { lsn } = this.#kept;
-    return [...this.#commitSet].every((name) => (status.peers[name]?.lsn ?? Infinity) >= lsn);
+    // A region of which the driver knows nothing is not known to have anything.
+    return [...this.#commitSet].every(
+      (name) => name === state.writer || (status.peers[name]?.lsn ?? -1) >= lsn,
+    );
   }
 
   /** Whether a grant may run: one of its own, of an earlier process of this region, or of an older GCN. */

@@ -55,6 +55,14 @@ describe('what a region is told to do', () => {
     expect(actionsFor(state, 'Z')).toEqual([{ do: 'leave' }]);
   });
 
+  test('a writer that has lost its data fences itself: it has nothing to welcome anybody to', () => {
+    const state = after(healthy({ minDurability: 1 }), (now) =>
+      heartbeat(now, A, { build: 'Building', incarnation: 2 }),
+    );
+    expect(state.writer).toBe(A);
+    expect(actionsFor(state, A)).toEqual([{ do: 'fence', epoch: 1 }]);
+  });
+
   test('the writer is told of a level to prepare and of regions to let go', () => {
     const state = after(
       healthy({ consistency: 'Session' }),

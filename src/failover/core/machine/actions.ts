@@ -63,6 +63,8 @@ export function actionsFor(state: FailoverState, name: RegionName): readonly Act
   const status = statusOf(state, name);
   switch (status) {
     case 'ReadWrite':
+      // It has lost its data: it has nothing to welcome anybody to, and whoever has takes over.
+      if (region.building === true) return [{ do: 'fence', epoch }];
       return [{ do: 'accept writes', epoch, leaseSet, ...waitsOf(state) }, ...duties(state, name)];
     case 'ReadWriteWithWritesQuiesced':
       return [{ do: 'quiesce writes', epoch, step: state.step, target: state.target!, leaseSet }];

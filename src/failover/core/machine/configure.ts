@@ -248,7 +248,12 @@ function changeLevel(
   const next = promisesMore(wish, held) ? withCommitSet(state, commitSet) : state;
   if (next === undefined) return state;
   const { level: consistency, staleness } = wish;
-  return configured(unwanted(next, 'consistency'), { consistency, ...(staleness && { staleness }) });
+  // What was committed before this GCN was committed by one region alone.
+  const sureFrom = consistency === 'Strong' ? { sureFrom: state.gcn } : {};
+  return configured(
+    { ...unwanted(next, 'consistency'), ...sureFrom },
+    { consistency, ...(staleness && { staleness }) },
+  );
 }
 
 /** For a stronger level: everything up to the end of the log is durable on the commit set, which becomes the lease set. */

@@ -115,7 +115,11 @@ describe('rule 9: who may be elected', () => {
     const state = after(raised({ minDurability: 1 }, ['A']), () =>
       intent({ kind: 'failover', target: 'C', acceptLoss: true }),
     );
-    expect(reporting(state, ['B'], ['C'])).toMatchObject({ writer: 'C', leaseSet: ['B', 'C'], pin: 'C' });
+    const lost = reporting(state, ['B'], ['C']);
+    expect(lost).toMatchObject({ writer: 'C', leaseSet: ['B', 'C'], pin: 'C' });
+    // Whoever has more comes back to this history all the same; what is committed from now on is not given up.
+    expect(lost.sureFrom).toBe(lost.gcn);
+    expect(failedOver(healthy(), ['B', 'C']).sureFrom).toBeUndefined();
   });
 });
 

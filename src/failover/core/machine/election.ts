@@ -116,6 +116,8 @@ function enthrone(state: FailoverState, chosen: RegionName, report: RegionReport
     leaseSet,
     damping: { ...state.damping, vain: isVain ? state.damping.vain + 1 : state.damping.vain },
     regions: withFreshCount(state.regions, chosen),
+    // Whoever comes back with what was committed before follows this history all the same.
+    ...(state.raise.acceptLoss === true && { sureFrom: state.gcn }),
     ...(isChoice && { pin: chosen }),
   };
   return remember(next, {

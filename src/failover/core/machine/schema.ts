@@ -107,6 +107,7 @@ export const state = z.looseObject({
     target: z.optional(name),
     acceptLoss: flag,
   }),
+  sureFrom: z.optional(positive),
   pin: z.optional(name),
   paused: flag,
   damping: z.looseObject({ failures: count, wait: count, vain: count }),

@@ -139,6 +139,11 @@ export interface FailoverState {
   /** How far those had got that were removed. */
   readonly departed?: readonly DepartedRegion[];
   readonly raise: Raise;
+  /**
+   * What was globally committed under GCNs before this one may be undone: an operator accepted its loss, or the level was weaker.
+   * Absent: nothing that was committed at Strong.
+   */
+  readonly sureFrom?: number;
   /** An operator's choice: automatic failback does not undo it. */
   readonly pin?: RegionName;
   readonly paused?: true;
@@ -171,6 +176,18 @@ export function regionOf(state: FailoverState, name: RegionName): RegionState | 
 /** The highest incarnation of that region that was ever reported, also before it was removed. A new disk begins above it. */
 export function lastIncarnation(state: FailoverState, name: RegionName): number {
   return (regionOf(state, name) ?? departedOf(state, name))?.incarnation ?? 0;
+}
+
+/** What that region last said of its disk: the process that said it, and how far its log went. */
+export interface LastSaid {
+  readonly incarnation: number;
+  readonly progress?: Progress;
+}
+
+export function lastSaidOf(state: FailoverState, name: RegionName): LastSaid {
+  const report = currentReport(state, name);
+  const incarnation = lastIncarnation(state, name);
+  return report === undefined ? { incarnation } : { incarnation, progress: report.progress };
 }
 
 export function departedOf({ departed }: FailoverState, name: RegionName): DepartedRegion | undefined {

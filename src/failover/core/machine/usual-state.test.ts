@@ -29,6 +29,7 @@ function crowded(): FailoverState {
     ...moving,
     removed: ['D'],
     departed: [{ region: 'D', incarnation: 3, beat: 40 }],
+    sureFrom: 1,
     pin: 'B',
     paused: true,
     final: { epoch: 1, primary: 3, lsn: 10 },

@@ -62,7 +62,17 @@ function readState(packed: Packed, names: Names, before: FailoverState | undefin
   const { a: schema, b: minReader, c: partitionSet, d: gcn, e: writer, f: phase, g: step } = packed;
   const { l: configuration, m: leaseMs, n: leaseSet, o: regions, q: raise, t: damping } = packed;
   const { u: open, v: recent, w: statistics, x: history } = packed;
-  const { h: target, i: why, j: quiesce, k: final, p: removed, departed, r: pin, s: paused } = packed;
+  const {
+    h: target,
+    i: why,
+    j: quiesce,
+    k: final,
+    p: removed,
+    departed,
+    r: pin,
+    s: paused,
+    sureFrom,
+  } = packed;
   if (schema !== SCHEMA || positive(minReader) > MACHINE_VERSION) throw UNUSUAL;
   const read: Mutable<FailoverState> = {
     schema,
@@ -89,9 +99,10 @@ function readState(packed: Packed, names: Names, before: FailoverState | undefin
   if (final !== undefined) read.final = readProgress(fieldsOf(final));
   if (removed !== undefined) read.removed = nameList(removed, names);
   if (departed !== undefined) read.departed = unless(list(departed, names, readDeparted), before?.departed);
+  if (sureFrom !== undefined) read.sureFrom = positive(sureFrom);
   if (pin !== undefined) read.pin = name(pin, names);
   if (paused !== undefined) read.paused = flag(paused);
-  expectFields(packed, 17 + present([target, why, quiesce, final, removed, departed, pin, paused]));
+  expectFields(packed, 17 + present([target, why, quiesce, final, removed, departed, pin, paused, sureFrom]));
   return read;
 }
 

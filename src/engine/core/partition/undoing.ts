@@ -1,0 +1,41 @@
+/**
+ * Undoing what another history does not contain. One thing is not undone at Strong: what this copy knows to be globally
+ * committed. Everybody who may be elected has that on disk, so a writer without it has lost it, and is not followed.
+ */
+import { DamagedEntry, type PartitionStore } from '../store.ts';
+import type { Position } from '../model.ts';
+import { epochAt, upTo } from './progress-table.ts';
+
+export interface UndoingPort {
+  wallClock(): number;
+  undone(count: number, after: number, committed: boolean): void;
+  /** Whether that entry, which is known here to be globally committed, may be undone all the same. */
+  mayUndo(position: Position): boolean;
+}
+
+/**
+ * Undoes everything behind that LSN. `useless`: some of it is damaged here, or was trimmed; nobody else has it, and this copy is of no
+ * use any more. `refused`: it is needed.
+ */
+export function undoBehind(
+  store: PartitionStore,
+  shared: number,
+  port: UndoingPort,
+): 'done' | 'useless' | 'refused' {
+  const { tail, notes, base } = store;
+  if (tail.lsn <= shared || notes.building) return 'done';
+  const committed = Math.min(notes.gclsn, tail.lsn);
+  const isCommitted = committed > shared;
+  if (isCommitted && !port.mayUndo({ epoch: epochAt(notes.table, committed), lsn: committed }))
+    return 'refused';
+  port.undone(tail.lsn - shared, shared, isCommitted);
+  const from = Math.max(shared, base - 1);
+  try {
+    if (tail.lsn > from) store.truncate(from, port.wallClock());
+  } catch (error) {
+    if (error instanceof DamagedEntry) return 'useless';
+    throw error;
+  }
+  store.note({ table: upTo(notes.table, from), gclsn: Math.min(notes.gclsn, from) });
+  return from === shared ? 'done' : 'useless';
+}
