@@ -53,8 +53,6 @@ export class AgentStateMachine {
   #fenced = 0;
   /** Rule 2: after a restart, act only after one successful update of one's own; and when no earlier process has rights. */
   readonly #predecessor: Predecessor;
-  /** The epoch that this region was writer of when the process started. */
-  #restartedIn: number | undefined;
   #leaseUntil = -Infinity;
   #leaseMs = 0;
   #duties: WriterDuties | undefined;
@@ -75,7 +73,7 @@ export class AgentStateMachine {
     this.#machine = machineOf(version);
     this.retries = new Retries(options);
     this.#recovery = new RecoveryWatch(region);
-    this.#predecessor = new Predecessor(options.isDirectoryStrange === true);
+    this.#predecessor = new Predecessor(options);
     this.#agenda = new Agenda({ region, observer: policy.observer, hints, firstBeatAt, version });
   }
 
@@ -128,7 +126,7 @@ export class AgentStateMachine {
     const update = this.#update;
     assert(update !== undefined, 'an edit without an update');
     this.#status = status;
-    this.#predecessor.met(found.regions[this.#options.region]?.incarnation, this.#options.incarnation);
+    this.#predecessor.met(found);
     const report = {
       ...this.#report(found, status, now, at),
       ...(isBusy && { busy: true as const }),
@@ -193,7 +191,7 @@ export class AgentStateMachine {
     this.#agenda.readEnded();
     const before = this.#state;
     if (before !== undefined && isOlder(state, before)) return;
-    if (before === undefined) this.#noteRestart(state);
+    if (before === undefined) this.#predecessor.found(state);
     this.#watch.onState(state, now);
     this.#state = state;
     this.retries.saw(state);
@@ -206,13 +204,6 @@ export class AgentStateMachine {
     }
     this.#settleRole(now);
     this.#wantUpdate(now);
-  }
-
-  /** Rule 13: an earlier process of this region is that epoch's writer; nobody here knows what it granted. */
-  #noteRestart(state: FailoverState): void {
-    const { region, incarnation } = this.#options;
-    const known = state.regions[region]?.incarnation ?? 0;
-    if (state.writer === region && known > 0 && known < incarnation) this.#restartedIn = state.gcn;
   }
 
   /** A read found no state: this is a new partition-set, and its first update makes one. */
@@ -470,7 +461,7 @@ export class AgentStateMachine {
     // A copy that is being built is never the writer.
     if (this.#status.build === 'Building') return { role: 'fenced', epoch };
     if (this.#duties?.takeover.epoch !== epoch) {
-      const isRestart = this.#restartedIn === epoch;
+      const isRestart = this.#predecessor.wroteIn === epoch;
       const by = { status: this.#status, now, isRestart, startedAt: this.#options.startedAt };
       this.#duties = new WriterDuties(state, action, this.#watch, by);
     }

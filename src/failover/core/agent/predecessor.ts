@@ -4,30 +4,47 @@
  * with a lease, or with grants. From this region's first own update on it gets neither again, because its incarnation is older; what it has
  * then is over when a whole lease with rule 4's margin has passed. Until then this process neither accepts, nor serves strong reads, nor follows.
  */
+import type { FailoverState } from '../machine/index.ts';
 import { certainlyOver } from '../time.ts';
+import type { AgentOptions } from './port.ts';
 
 export class Predecessor {
-  readonly #mayLive: boolean;
+  readonly #options: Pick<AgentOptions, 'region' | 'incarnation' | 'isDirectoryStrange'>;
   #wasMet = false;
   #isFenced = false;
   #endsAt = -Infinity;
   #lookedAt = -Infinity;
 
-  constructor(mayLive: boolean) {
-    this.#mayLive = mayLive;
+  #wroteIn: number | undefined;
+
+  constructor(options: Pick<AgentOptions, 'region' | 'incarnation' | 'isDirectoryStrange'>) {
+    this.#options = options;
   }
 
-  /** What the register says of this region before an own update: 0, or nothing, when there was nobody. */
-  met(incarnation: number | undefined, own: number): void {
-    if (!this.#isFenced && incarnation !== undefined && incarnation > 0 && incarnation < own)
-      this.#wasMet = true;
+  /** The epoch that it was writer of when this process started: nobody here knows what it granted (rule 13). */
+  get wroteIn(): number | undefined {
+    return this.#wroteIn;
+  }
+
+  /** The first state that this process learns of. */
+  found(state: FailoverState): void {
+    this.met(state);
+    if (this.#wasMet && state.writer === this.#options.region) this.#wroteIn = state.gcn;
+  }
+
+  /** A state in the register before an own update shows whether there was somebody. */
+  met({ regions }: FailoverState): void {
+    const { region, incarnation } = this.#options;
+    const known = regions[region]?.incarnation ?? 0;
+    if (!this.#isFenced && known > 0 && known < incarnation) this.#wasMet = true;
   }
 
   /** An own update is in the register, which says how long leases may be. */
   fenced(leaseMs: number, now: number): void {
     if (this.#isFenced) return;
     this.#isFenced = true;
-    if (this.#mayLive && this.#wasMet) this.#endsAt = now + certainlyOver(leaseMs);
+    if (this.#options.isDirectoryStrange === true && this.#wasMet)
+      this.#endsAt = now + certainlyOver(leaseMs);
   }
 
   /** Rule 2: this process has a successful update of its own. */
