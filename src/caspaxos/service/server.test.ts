@@ -97,6 +97,25 @@ describe('the acceptor service and strangers', () => {
     expect(await client.describe()).toMatchObject({ id: service.disk.id });
   });
 
+  test('who are refused and do not end their side keep no connection half open', async () => {
+    const service = await TestService.start({ token: 'secret' });
+    const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
+    onTestFinished(() => void socket.destroy());
+    let isReset = false;
+    socket.on('error', () => (isReset = true));
+    socket
+      .resume()
+      .write(
+        'GET /v1/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: baton-acceptor/1\r\n\r\n',
+      );
+    await once(socket, 'end');
+    // Only a connection that is gone answers what is sent into it with a reset.
+    await until('the connection is gone', () => {
+      if (socket.writable) socket.write('x');
+      return isReset || socket.destroyed;
+    });
+  });
+
   test('one stream more than it takes is refused, and told so', async () => {
     const service = await TestService.start({ token: 'secret', maxStreams: 1 });
     const first = clientOf(service, { token: 'secret' });

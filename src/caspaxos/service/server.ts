@@ -58,6 +58,8 @@ const LIMITS = {
 } as const;
 /** Nothing sent and nothing taken for so long: whoever it is, it ends. Streams have times of their own. */
 const IDLE_MS = 30_000;
+/** How long somebody who was refused has to read why. */
+const LINGER_MS = 1000;
 const MAX_STREAMS = 1024;
 const MAX_STRANGERS = 256;
 
@@ -174,6 +176,10 @@ export class AcceptorServer {
     socket.on('error', () => socket.destroy());
     const refuse = (line: string): void => {
       socket.end(`HTTP/1.1 ${line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      // Whoever does not end the connection in return would keep it half open for ever.
+      socket.resume();
+      const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+      socket.once('close', () => clearTimeout(timer));
     };
     if (this.#stopping) return refuse('503 Service Unavailable');
     if (request.url !== STREAM_PATH || request.headers.upgrade !== STREAM_PROTOCOL)
