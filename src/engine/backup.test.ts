@@ -114,7 +114,7 @@ describe('a backup', () => {
         .partition('west')
         .assume({ role: 'writer', keeps: { level: 'Strong' }, epoch: 1, accepts: true, commitSet: REGIONS });
       await restored.put('west', 'd-0', 'new');
-      await until('the east has all', () => restored.log('east').length === 51);
+      await until('the east has all', () => disks.get('east')!.partition(PARTITION_SET).tail.lsn === 51);
       expect(valueIn(disks.get('east')!.partition(PARTITION_SET), 'd-0')).toBe('new');
       expect(valueIn(disks.get('east')!.partition(PARTITION_SET), 'd-19')).toBe('value 39');
     } finally {
