@@ -267,6 +267,13 @@ const ADVICE: Readonly<Record<Exclude<ProblemKind, 'moving'>, Advice>> = {
     means: 'It copies the data and cannot be elected yet.',
     remedy: 'Wait; baton topology --watch shows how far it is.',
   },
+  'data lost': {
+    what: (region) => `The write region ${region} has lost the data of`,
+    means:
+      'Its disk came back empty, or older than what it had reported. It takes no writes, and is replaced as soon as a region that has the data can be elected.',
+    remedy:
+      'Start the other regions of the lease set (baton topology). If they are gone for good: baton failover --to REGION --accept-loss. If there is no other region, make the container anew from a backup.',
+  },
   'outside lease set': {
     what: (region) => `${region} is alive and not in the lease set of`,
     means: 'It serves no strong reads and cannot be elected.',

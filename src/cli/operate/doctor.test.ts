@@ -207,6 +207,13 @@ describe('baton doctor', () => {
     ]);
   });
 
+  it('finds a write region that has lost its data, and says so', async () => {
+    fake.everywhere('items-00', (view) => (view.regions['west']!.building = true));
+    expect((await findings()).map(([, severity, text]) => `${severity} ${text}`)).toContain(
+      'critical The write region west has lost the data of 1 partition-set: items-00.',
+    );
+  });
+
   it('finds lag beyond what is allowed', async () => {
     fake.node('west').local['items-00'] = { lag: { east: 20_000, north: 10 } };
     expect(await findings()).toEqual([

@@ -15,6 +15,7 @@ export const PROBLEMS = [
   'region down',
   'starting',
   'region building',
+  'data lost',
   'outside lease set',
   'behind',
 ] as const;
@@ -87,6 +88,8 @@ function regionProblems(
   ];
   if (starting.includes(name)) return warning('starting', `The node of ${name} is starting.`);
   if (seen === undefined && !region.isLive) return warning('region down', `${name} is down.`);
+  if (isBuilding(region) && name === state.writeRegion)
+    return [{ ...critical('data lost', `The write region ${name} has lost its data.`), region: name }];
   if (isBuilding(region)) return warning('region building', `${name} is being built.`);
   if (!region.isLive) return warning('region down', `${name} does not report.`);
   if (seen === undefined) return warning('region down', `The node of ${name} does not answer here.`);
