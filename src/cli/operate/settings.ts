@@ -5,7 +5,7 @@ import type { Configuration, Failback } from './shapes.ts';
 
 export const SETTINGS = {
   consistency:
-    'Strong, BoundedStaleness, Session, ConsistentPrefix or Eventual; a stronger level comes into force when it is safe',
+    'Strong, BoundedStaleness, Session, ConsistentPrefix or Eventual; another level comes into force when it is safe',
   staleness: 'WRITES/SECONDS, with consistency=BoundedStaleness',
   minimumDurability: 'regions that must have a write; more come into force when the lease set is that large',
   failback: 'automatic, off, or daily windows in UTC: 22:00-04:00,12:00-13:00',
