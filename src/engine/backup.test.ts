@@ -32,10 +32,15 @@ describe('a backup', () => {
     }
     await set
       .partition('east')
-      .assume({ role: 'reader', keeps: { level: 'Strong' }, epoch: 1, writer: 'west' });
-    await set
-      .partition('west')
-      .assume({ role: 'writer', keeps: { level: 'Strong' }, epoch: 1, accepts: true, commitSet: REGIONS });
+      .assume({ role: 'reader', serves: { level: 'Strong' }, epoch: 1, writer: 'west' });
+    await set.partition('west').assume({
+      role: 'writer',
+      serves: { level: 'Strong' },
+      keeps: { level: 'Strong' },
+      epoch: 1,
+      accepts: true,
+      commitSet: REGIONS,
+    });
     for (let at = 0; at < 50; at += 1) await set.put('west', `d-${at % 20}`, `value ${at}`);
   });
 
@@ -109,10 +114,15 @@ describe('a backup', () => {
       }
       await restored
         .partition('east')
-        .assume({ role: 'reader', keeps: { level: 'Strong' }, epoch: 1, writer: 'west' });
-      await restored
-        .partition('west')
-        .assume({ role: 'writer', keeps: { level: 'Strong' }, epoch: 1, accepts: true, commitSet: REGIONS });
+        .assume({ role: 'reader', serves: { level: 'Strong' }, epoch: 1, writer: 'west' });
+      await restored.partition('west').assume({
+        role: 'writer',
+        serves: { level: 'Strong' },
+        keeps: { level: 'Strong' },
+        epoch: 1,
+        accepts: true,
+        commitSet: REGIONS,
+      });
       await restored.put('west', 'd-0', 'new');
       await until('the east has all', () => disks.get('east')!.partition(PARTITION_SET).tail.lsn === 51);
       expect(valueIn(disks.get('east')!.partition(PARTITION_SET), 'd-0')).toBe('new');

@@ -16,21 +16,31 @@ describe('writes that a failover lost', () => {
     }
     await set
       .partition('east')
-      .assume({ role: 'reader', keeps: { level: 'Session' }, epoch: 1, writer: 'west' });
-    await set
-      .partition('west')
-      .assume({ role: 'writer', keeps: { level: 'Session' }, epoch: 1, accepts: true, commitSet: REGIONS });
+      .assume({ role: 'reader', serves: { level: 'Session' }, epoch: 1, writer: 'west' });
+    await set.partition('west').assume({
+      role: 'writer',
+      serves: { level: 'Session' },
+      keeps: { level: 'Session' },
+      epoch: 1,
+      accepts: true,
+      commitSet: REGIONS,
+    });
     await set.put('west', 'kept', 'first');
     await until('the east has it', () => set.log('east').length === 1);
     set.connect('west', 'east', false);
     await set.put('west', 'kept', 'second');
     await set.put('west', 'new', 'only here');
-    await set
-      .partition('east')
-      .assume({ role: 'writer', keeps: { level: 'Session' }, epoch: 2, accepts: true, commitSet: ['east'] });
+    await set.partition('east').assume({
+      role: 'writer',
+      serves: { level: 'Session' },
+      keeps: { level: 'Session' },
+      epoch: 2,
+      accepts: true,
+      commitSet: ['east'],
+    });
     await set
       .partition('west')
-      .assume({ role: 'reader', keeps: { level: 'Session' }, epoch: 2, writer: 'east' });
+      .assume({ role: 'reader', serves: { level: 'Session' }, epoch: 2, writer: 'east' });
     set.connect('west', 'east', true);
     await until('the west has undone both', () => set.partition('west').undone().length === 2);
   });

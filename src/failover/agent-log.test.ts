@@ -187,6 +187,7 @@ describe('one line at a time', () => {
     log.suspended(12);
     log.assumed('orders-7', {
       role: 'writer',
+      serves: { level: 'Strong' },
       keeps: { level: 'Strong' },
       epoch: 4,
       accepts: false,

@@ -98,11 +98,18 @@ export class DriverScene {
     commitSet: readonly RegionName[],
     accepts = true,
   ): Promise<void> {
-    await this.assume(region, { role: 'writer', keeps: { level: 'Strong' }, epoch, accepts, commitSet });
+    await this.assume(region, {
+      role: 'writer',
+      serves: { level: 'Strong' },
+      keeps: { level: 'Strong' },
+      epoch,
+      accepts,
+      commitSet,
+    });
   }
 
   async follow(region: RegionName, epoch: number, writer: RegionName): Promise<void> {
-    await this.assume(region, { role: 'reader', keeps: { level: 'Strong' }, epoch, writer });
+    await this.assume(region, { role: 'reader', serves: { level: 'Strong' }, epoch, writer });
   }
 
   async fence(region: RegionName, epoch: number): Promise<void> {

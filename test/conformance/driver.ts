@@ -289,7 +289,7 @@ const RETURNING: Checks = {
     await scene.follow('east', 1, 'west');
     await scene.lead('west', 1, ['west', 'east']);
     await scene.acknowledged(scene.send('west', 'a'));
-    await scene.assume('north', { role: 'builder', keeps: { level: 'Strong' }, epoch: 1, writer: 'west' });
+    await scene.assume('north', { role: 'builder', serves: { level: 'Strong' }, epoch: 1, writer: 'west' });
     await scene.until(() => {
       expect(scene.values('north')).toEqual(['a']);
       expect(scene.set.driver('north').status().build).toBe('Built');

@@ -1,7 +1,8 @@
 /**
  * Real agents over real engines, in virtual time, under load: somebody writes higher and higher numbers to one document, and in every
  * region somebody reads it strongly. Whatever operators decide meanwhile about leases and levels, a strong read that began after a
- * write was acknowledged shows that write or a later one, unless an election at a weaker level has lost it.
+ * write was acknowledged, or shown by another strong read, shows that write or a later one, unless an election at a weaker level has
+ * lost it.
  */
 import { epkOf, nodeJson, type ReadLevel } from 'baton/engine';
 import { type Configuration, type FailoverState, type IntentBody, needsLeaseSet } from 'baton/failover';
@@ -22,6 +23,7 @@ export class RightsScene {
   readonly stale: string[] = [];
   /** Strong reads that were answered, by region, since the last look. */
   readonly shown = new Map<string, number>();
+  /** The highest number that was acknowledged or shown strongly, and may not be lost. */
   acknowledged = 0;
   #written = 0;
   #wishes = 0;
@@ -146,7 +148,7 @@ export class RightsScene {
   }
 
   async #look(region: string): Promise<void> {
-    const least = this.acknowledged;
+    const [least, gcn] = [this.acknowledged, this.#gcn];
     const startedAt = this.fleet.time.now();
     const answer = await this.set.partition(region).read({ key: KEY, level: 'Strong' }, TIMEOUT_MS);
     if (answer.outcome !== 'done') return;
@@ -156,6 +158,7 @@ export class RightsScene {
     // What an election has lost meanwhile is not missing.
     if (value < Math.min(least, this.acknowledged))
       this.stale.push(`${region} showed ${value} at ${startedAt}, after ${least} was acknowledged`);
+    if (gcn === this.#gcn) this.acknowledged = Math.max(this.acknowledged, value);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Rights that were given under an older configuration hold until they have ended, and who follows waits for them. */
 import { PROFILES } from 'baton/failover';
 import { afterEach, expect, test } from 'vitest';
-import { RightsScene } from './rights-scene.ts';
+import { REGIONS, RightsScene } from './rights-scene.ts';
 
 let scene: RightsScene | undefined;
 afterEach(async () => {
@@ -41,3 +41,60 @@ test('a strong read is never stale while the level is weakened, and ends when it
   expect(there.shown.get('b') ?? 0).toBe(0);
   expect(there.stale).toEqual([]);
 });
+
+const LEVELS = ['Strong', 'Strong', 'BoundedStaleness', 'Session', 'Eventual'] as const;
+const LEASES = [
+  PROFILES.fast,
+  { intervalMs: 1000, leaseMs: 9000, settleMs: 300 },
+  { intervalMs: 400, leaseMs: 1500, settleMs: 300 },
+];
+
+/** Marsaglia's xorshift. */
+function chanceOf(seed: number): (below: number) => number {
+  let state = (seed * 7919) | 1;
+  return (below) => {
+    for (const shift of [13, -17, 5]) state ^= shift > 0 ? state << shift : state >>> -shift;
+    return (state >>> 0) % below;
+  };
+}
+
+/** Operators change their minds, regions are cut off and come back, processes begin anew; all of it at any moment. */
+async function walk(there: RightsScene, seed: number): Promise<void> {
+  const chance = chanceOf(seed);
+  let isolated: string | undefined;
+  for (let step = 0; step < 30; step += 1) {
+    const region = REGIONS[chance(REGIONS.length)]!;
+    const through = REGIONS.find((one) => one !== isolated)!;
+    const move = chance(10);
+    if (move < 4) {
+      const consistency = LEVELS[chance(LEVELS.length)]!;
+      const staleness = { writes: 5 + chance(40), seconds: 1 + chance(3) };
+      await there.decide({ kind: 'consistency', consistency, staleness }, through);
+    } else if (move < 6) {
+      await there.decide({ kind: 'timings', timings: LEASES[chance(LEASES.length)]! }, through);
+    } else if (move < 8) {
+      if (isolated !== undefined) there.rejoin(isolated);
+      isolated = isolated === undefined ? region : undefined;
+      if (isolated !== undefined) there.isolate(isolated);
+    } else if (move === 8 && isolated !== region) {
+      await there.restart(region);
+    }
+    await there.pass(chance(3) === 0 ? 4000 : 50 + chance(700));
+  }
+  if (isolated !== undefined) there.rejoin(isolated);
+}
+
+test.each([1, 2, 3, 4])(
+  'walk %i: whatever is decided about leases and levels, and whatever fails, no strong read is stale',
+  async (seed) => {
+    scene = await RightsScene.of({ minDurability: 1 });
+    await walk(scene, seed);
+    expect(scene.stale).toEqual([]);
+    const there = scene;
+    await there.decide({ kind: 'consistency', consistency: 'Strong' });
+    await there.until(() => there.level === 'Strong', 'Strong is in force again');
+    await there.decide({ kind: 'consistency', consistency: 'Session' });
+    await there.until(() => there.level === 'Session', 'the weaker level is in force');
+    expect(there.stale).toEqual([]);
+  },
+);

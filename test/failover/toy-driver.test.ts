@@ -154,6 +154,7 @@ describe('the driver of the tutorial', () => {
     }
     await east.assume({
       role: 'writer',
+      serves: { level: 'Strong' },
       keeps: { level: 'Strong' },
       epoch: 1,
       accepts: true,
@@ -163,9 +164,10 @@ describe('the driver of the tutorial', () => {
     expect(east.read('k')).toBe('v');
     await set
       .driver('north')
-      .assume({ role: 'reader', keeps: { level: 'Strong' }, epoch: 1, writer: 'east' });
+      .assume({ role: 'reader', serves: { level: 'Strong' }, epoch: 1, writer: 'east' });
     await east.assume({
       role: 'writer',
+      serves: { level: 'Strong' },
       keeps: { level: 'Strong' },
       epoch: 1,
       accepts: true,
@@ -175,6 +177,7 @@ describe('the driver of the tutorial', () => {
     // North has both, but has been told of no commit since; nobody follows it yet.
     await set.driver('north').assume({
       role: 'writer',
+      serves: { level: 'Strong' },
       keeps: { level: 'Strong' },
       epoch: 2,
       accepts: true,
@@ -183,7 +186,7 @@ describe('the driver of the tutorial', () => {
     expect(() => set.driver('north').read('k')).toThrow('not committed yet');
     await set
       .driver('west')
-      .assume({ role: 'reader', keeps: { level: 'Strong' }, epoch: 2, writer: 'north' });
+      .assume({ role: 'reader', serves: { level: 'Strong' }, epoch: 2, writer: 'north' });
     await until('it is committed', () => set.driver('north').status().gclsn === 2);
     expect(set.driver('north').read('k')).toBe('w');
   });
@@ -193,7 +196,7 @@ describe('the driver of the tutorial', () => {
     onTestFinished(() => set.close());
     const east = set.driver('east');
     await east.incarnation();
-    await east.assume({ role: 'reader', keeps: { level: 'Strong' }, epoch: 1, writer: 'west' });
+    await east.assume({ role: 'reader', serves: { level: 'Strong' }, epoch: 1, writer: 'west' });
     const log = ['a', 'b'].map((value) => ({ epoch: 1, key: 'k', value }));
     const message = { from: 'west', epoch: 1, gclsn: 0 };
     expect(east.receive({ ...message, log })).toBe(2);

@@ -352,7 +352,7 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     file: `${PARTITION}/following.ts`,
     find: "if (level === 'Strong') this.#strongUntil",
     replace: 'if (level !== undefined) this.#strongUntil',
-    tests: [`${PARTITION}/reads.test.ts`],
+    tests: [`${PARTITION}/levels.test.ts`],
     simulated: LEVELS_STAY,
   },
   {

@@ -116,14 +116,14 @@ export class PartitionStateMachine {
     return { gclsn, safe: Math.min(told.safe, gclsn), everywhere: Math.min(told.everywhere, gclsn) };
   }
 
+  /** What is promised here. A writer's commits may keep more, while a stronger level is on its way. */
   get consistency(): Consistency {
     return this.#consistency;
   }
 
   set consistency(consistency: Consistency) {
     this.#consistency = consistency;
-    if (this.#reign === undefined) return;
-    this.#reign.consistency = consistency;
+    if (this.#reign !== undefined) this.#reign.consistency = consistency;
     this.settle();
   }
 
@@ -150,7 +150,7 @@ export class PartitionStateMachine {
       this.store.note({ fence: role.epoch });
     }
     // Before anything is committed or shown in that role.
-    if ('keeps' in role && role.keeps !== undefined) this.consistency = role.keeps;
+    if ('serves' in role && role.serves !== undefined) this.#consistency = role.serves;
     this.#verifying.sureFrom = 'sureFrom' in role ? role.sureFrom : undefined;
     if (role.role === 'writer') this.#lead(role);
     else if (role.role === 'fenced') this.#leave();
@@ -186,8 +186,10 @@ export class PartitionStateMachine {
     }
     this.#following = undefined;
     this.#wasQuiet = false;
-    if (this.#reign?.gcn === role.epoch) this.#reign.role = role;
-    else {
+    if (this.#reign?.gcn === role.epoch) {
+      this.#reign.role = role;
+      if (role.keeps !== undefined) this.#reign.consistency = role.keeps;
+    } else {
       this.#endReign();
       if (isVerified) this.#beginReign(role);
       else this.#verifying.recover(role);
@@ -213,7 +215,7 @@ export class PartitionStateMachine {
     const others = regions.filter((name) => name !== region);
     const by = { gcn, epoch, region, others, durable: this.#durable.lsn, now: this.port.now() };
     const options = limits === undefined ? by : { ...by, limits };
-    this.#reign = new Reign(options, role, this.#consistency, this.store, this.port);
+    this.#reign = new Reign(options, role, role.keeps ?? this.#consistency, this.store, this.port);
   }
 
   #newVerifying(): Verifying {

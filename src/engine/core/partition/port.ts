@@ -60,7 +60,7 @@ export type PartitionRole =
       readonly epoch: number;
       readonly writer: RegionName;
       /** From now on. Absent: as before. */
-      readonly keeps?: Consistency;
+      readonly serves?: Consistency;
       /** What was globally committed in GCNs before this one may be undone: somebody accepted its loss, or the level was weaker. */
       readonly sureFrom?: number;
     }

@@ -263,55 +263,6 @@ describe('at a reader', () => {
     expect(shown(read)).toBe(2);
   });
 
-  test('a grant is good for what the writer keeps, whatever the reader was told to promise', () => {
-    const scene = new PartitionScene();
-    scene.reign('a', 1);
-    scene.copy('a').grantMs = 100_000;
-    scene.put('a', 'x', 1);
-    scene.settle();
-    scene.machine('a').consistency = {
-      level: 'BoundedStaleness',
-      staleness: { writes: 100, seconds: 100 },
-    };
-    scene.settle();
-    const strong = scene.read('b', 'x');
-    scene.pass(500);
-    expect([shown(strong), shown(scene.read('b', 'x', 'BoundedStaleness'))]).toEqual(['waits', 1]);
-    scene.machine('a').consistency = { level: 'Strong' };
-    scene.pass(500);
-    expect(shown(strong)).toBe(1);
-  });
-
-  test('a writer that keeps no strong level grants nothing', () => {
-    const scene = new PartitionScene();
-    scene.reign('a', 1);
-    scene.copy('a').grantMs = 100_000;
-    scene.machine('a').consistency = { level: 'Session' };
-    const read = scene.read('b', 'x');
-    scene.pass(500);
-    expect(shown(read)).toBe('waits');
-  });
-
-  test('on the way to Strong bounded reads still have their bound', () => {
-    const staleness = { writes: 3, seconds: 5 };
-    const scene = new PartitionScene({ consistency: { level: 'BoundedStaleness', staleness } });
-    scene.reign('a', 1);
-    scene.copy('a').grantMs = 100_000;
-    scene.machine('a').consistency = { level: 'Strong', staleness };
-    scene.put('a', 'x', 0);
-    scene.settle();
-    scene.read('b', 'x', 'BoundedStaleness');
-    scene.pass(500);
-    scene.cut('a', 'b');
-    for (let count = 1; count < 10; count += 1) scene.put('a', 'x', count);
-    scene.settle();
-    expect(scene.store('a').tail.lsn).toBe(staleness.writes);
-    scene.pass(3000);
-    expect(shown(scene.read('b', 'x', 'BoundedStaleness'))).toBe(0);
-    scene.pass(2100);
-    expect(shown(scene.read('b', 'x', 'BoundedStaleness'))).toBe('waits');
-  });
-
   test('a grant is over when it is fenced, and in the next GCN', () => {
     const scene = new PartitionScene();
     scene.reign('a', 1);

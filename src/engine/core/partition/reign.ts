@@ -23,7 +23,8 @@ export interface WriterRole {
   readonly epoch: number;
   readonly accepts: boolean;
   readonly commitSet: readonly RegionName[];
-  /** From now on. Absent: as before. */
+  /** From now on: what reads are promised, and what commits wait for. Absent: as before. */
+  readonly serves?: Consistency;
   readonly keeps?: Consistency;
   /** For a process that has to recover first (`recovery.ts`): whose answer tells what is committed. Absent: the commit set. */
   readonly leaseSet?: readonly RegionName[];

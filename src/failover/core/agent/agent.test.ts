@@ -337,7 +337,7 @@ describe('a reader that is told to be something', () => {
     const { register } = writerAt(0);
     const reader = new AgentScene('b', register, { now: 0 });
     reader.begin(0);
-    expect(reader.role).toEqual({ role: 'reader', epoch: 1, writer: 'a', keeps: { level: 'Strong' } });
+    expect(reader.role).toEqual({ role: 'reader', epoch: 1, writer: 'a', serves: { level: 'Strong' } });
     const { b: _, ...regions } = register.state.regions;
     register.state = { ...register.state, regions, removed: ['b'], leaseSet: ['a', 'c'] };
     reader.update(INTERVAL);

@@ -35,7 +35,7 @@ import { Predecessor } from './predecessor.ts';
 import { RecoveryWatch } from './recovering.ts';
 import { reportOf } from './report.ts';
 import { Retries } from './retries.ts';
-import { doneOf, isOlder, type Took, type Update } from './update.ts';
+import { doneOf, hasSaidAll, isOlder, type Took, type Update } from './update.ts';
 import { Watch } from './watch.ts';
 
 export class AgentStateMachine {
@@ -114,7 +114,11 @@ export class AgentStateMachine {
       this.#settleRole(now);
       this.#speakUp(now);
     }
-    if (why === 'overdue' || (why === 'poll' && this.#hasSaidAll())) this.#startRead(now);
+    if (
+      why === 'overdue' ||
+      (why === 'poll' && !this.#isStopping && hasSaidAll(this.#state, this.#options, this.#status))
+    )
+      this.#startRead(now);
     else if (why !== 'lease' && why !== 'duties') this.#startUpdate(now, why === 'heartbeat');
   }
 
@@ -288,16 +292,6 @@ export class AgentStateMachine {
     );
     const duties: Due = { at: dutiesAt, why: 'duties' };
     return [lease, duties].reduce(earlier, due ?? { at: Infinity, why: 'soon' });
-  }
-
-  /** While a writer is being elected and this region has reported, it looks on, and leaves the register to the others. */
-  #hasSaidAll(): boolean {
-    const state = this.#state;
-    const own = state?.regions[this.#options.region];
-    if (state?.phase !== 'Ungraceful' || own?.report === undefined || this.#status === undefined)
-      return false;
-    const isCurrent = own.incarnation === this.#options.incarnation && !this.#isStopping;
-    return isCurrent && sameProgress(own.report.progress, this.#status.progress);
   }
 
   /** What this region has to say cannot wait for its next heartbeat. */

@@ -53,8 +53,8 @@ export interface DriverStatus {
  *            (rule 6). `accepts: false`: take no writes and serve no strong reads yet, or any more
  *   gone     this region is not part of the partition-set any more
  *
- * `keeps`: the consistency level that the copy keeps from then on. A reader promises no stronger reads; a writer's commits wait as it
- * demands, and everything that it grants is good for that level and no more.
+ * `serves`: the consistency level from then on: no stronger reads are promised here, and what a writer grants is good for that level and
+ * no more. `keeps`: what a writer's commits wait for; while a stronger level is on its way, that one already.
  */
 export type Role =
   | { readonly role: 'fenced'; readonly epoch: number }
@@ -62,7 +62,7 @@ export type Role =
       readonly role: 'reader' | 'builder';
       readonly epoch: number;
       readonly writer: RegionName;
-      readonly keeps: Level;
+      readonly serves: Level;
       readonly sureFrom?: number;
     }
   | {
@@ -70,6 +70,7 @@ export type Role =
       readonly epoch: number;
       readonly accepts: boolean;
       readonly commitSet: readonly RegionName[];
+      readonly serves: Level;
       readonly keeps: Level;
       /** While the driver recovers: one of the others here has to say what it has. */
       readonly leaseSet?: readonly RegionName[];
@@ -83,7 +84,7 @@ export function followerRole(
   { gcn, writer, configuration, sureFrom }: FailoverState,
 ): Role {
   const sure = sureFrom === undefined ? {} : { sureFrom };
-  return { role, epoch: gcn, writer: writer!, keeps: heldLevel(configuration), ...sure };
+  return { role, epoch: gcn, writer: writer!, serves: heldLevel(configuration), ...sure };
 }
 
 export function writerRole(
@@ -91,21 +92,23 @@ export function writerRole(
   says: Pick<Extract<Role, { role: 'writer' }>, 'accepts' | 'commitSet' | 'leaseSet'>,
 ): Role {
   const sure = sureFrom === undefined ? {} : { sureFrom };
-  return { role: 'writer', epoch: gcn, keeps: keptLevel(configuration), ...says, ...sure };
+  const levels = { serves: heldLevel(configuration), keeps: keptLevel(configuration) };
+  return { role: 'writer', epoch: gcn, ...levels, ...says, ...sure };
 }
 
 export function sameRole(a: Role | undefined, b: Role): boolean {
   if (a === undefined || a.role !== b.role) return false;
   if (a.role === 'gone' || b.role === 'gone') return true;
   if (a.epoch !== b.epoch) return false;
-  if ('keeps' in a && 'keeps' in b && !sameLevel(a.keeps, b.keeps)) return false;
+  if ('serves' in a && 'serves' in b && !sameLevel(a.serves, b.serves)) return false;
+  if (sureFromOf(a) !== sureFromOf(b)) return false;
   if (a.role === 'writer' && b.role === 'writer')
     return (
       a.accepts === b.accepts &&
+      sameLevel(a.keeps, b.keeps) &&
       sameList(a.commitSet, b.commitSet) &&
       sameList(a.leaseSet ?? [], b.leaseSet ?? [])
     );
-  if (sureFromOf(a) !== sureFromOf(b)) return false;
   return !('writer' in a) || !('writer' in b) || a.writer === b.writer;
 }
 

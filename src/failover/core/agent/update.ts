@@ -1,5 +1,6 @@
 /** One update while it is under way: what each run of its editor would have done. */
-import type { FailoverState } from '../machine/index.ts';
+import { type FailoverState, type RegionName, sameProgress } from '../machine/index.ts';
+import type { DriverStatus } from './driver.ts';
 
 export interface Update {
   readonly startedAt: number;
@@ -27,6 +28,17 @@ export function doneOf({ tries }: Update, beat: number | undefined): Try | undef
   const possible = tries.filter((one) => one.beat === beat);
   const last = possible.at(-1);
   return last && { ...last, isRenewal: possible.every(({ isRenewal }) => isRenewal) };
+}
+
+/** While a writer is being elected and this region has reported, it looks on, and leaves the register to the others. */
+export function hasSaidAll(
+  state: FailoverState | undefined,
+  { region, incarnation }: { readonly region: RegionName; readonly incarnation: number },
+  status: DriverStatus | undefined,
+): boolean {
+  const own = state?.regions[region];
+  if (state?.phase !== 'Ungraceful' || own?.report === undefined || status === undefined) return false;
+  return own.incarnation === incarnation && sameProgress(own.report.progress, status.progress);
 }
 
 /**

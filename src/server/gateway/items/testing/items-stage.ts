@@ -135,6 +135,7 @@ export class ItemsStage {
     const { level = 'Strong' } = this.#options;
     await this.partition(partitionSet).assume({
       role: 'writer',
+      serves: { level },
       keeps: { level },
       epoch,
       accepts: true,
@@ -182,6 +183,7 @@ export class ItemsStage {
     partition.attach({ mayWrite: () => true, grant: () => 0, changed: () => {} });
     await partition.assume({
       role: 'writer',
+      serves: { level },
       keeps: { level },
       epoch: 1,
       accepts: true,
