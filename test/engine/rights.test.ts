@@ -42,6 +42,46 @@ test('a strong read is never stale while the level is weakened, and ends when it
   expect(there.stale).toEqual([]);
 });
 
+function isWhole({ state }: RightsScene): boolean {
+  return state.leaseSet.length === 3 && Object.values(state.regions).every(({ version }) => version > 0);
+}
+
+test('a weaker level comes into force where too few regions are left for the stronger one, and writes are back', async () => {
+  scene = await RightsScene.of({ minDurability: 2 });
+  const there = scene;
+  await there.until(() => isWhole(there), 'all regions take part');
+  there.isolate('b');
+  there.isolate('c');
+  await there.pass(6000);
+  const { acknowledged } = there;
+  await there.decide({ kind: 'consistency', consistency: 'Session' });
+  await there.until(() => there.acknowledged > acknowledged + 10, 'writes are back');
+  expect(there.level).toBe('Session');
+});
+
+test('a dead write region is replaced by the level in force, whatever is wanted', async () => {
+  scene = await RightsScene.of({ minDurability: 1 });
+  const there = scene;
+  await there.until(() => isWhole(there), 'all regions take part');
+  there.isolate('c');
+  await there.until(() => !there.state.leaseSet.includes('c'), 'c is out');
+  const outside = there.acknowledged;
+  await there.until(() => there.acknowledged > outside, 'writes that c lacks are acknowledged');
+  there.isolate('a');
+  there.fleet.cutOff.delete('c');
+  there.set.connect('b', 'c', true);
+  await there.decide({ kind: 'consistency', consistency: 'Session' }, 'b');
+  there.isolate('b');
+  await there.pass(8000);
+  expect(there.stateAt('c')).toMatchObject({ phase: 'Ungraceful', configuration: { consistency: 'Strong' } });
+  there.rejoin('b');
+  const { acknowledged } = there;
+  await there.until(() => there.state.writer === 'b', 'b takes over');
+  await there.until(() => there.level === 'Session', 'the new write region takes the level over');
+  await there.until(() => there.acknowledged > acknowledged, 'writes are back');
+  expect(there.stale).toEqual([]);
+});
+
 const LEVELS = ['Strong', 'Strong', 'BoundedStaleness', 'Session', 'Eventual'] as const;
 const LEASES = [
   PROFILES.fast,

@@ -11,11 +11,13 @@ import { TICK_MS } from './ticks.ts';
 import {
   type Answer,
   type Draft,
+  each,
   fullLease,
   has,
   including,
   isOn,
   keeps,
+  type ModelLevel,
   type Name,
   type Names,
   namesIn,
@@ -39,6 +41,7 @@ export interface Choice {
   readonly isScheduled?: boolean;
   readonly reaches?: Names;
   readonly caughtUp?: Names;
+  readonly ready?: ModelLevel;
 }
 
 /**
@@ -71,6 +74,7 @@ export function draftOf(setting: Setting, region: Region, choice: Choice): Draft
             ...asksOf(choice),
             hasWaited: !writer.isMute || !keeps(setting, '18-wait'),
             commit: writer.commit,
+            ready: choice.ready ?? '',
             lease: longestRight(setting, writer),
             caughtUp: choice.caughtUp ?? all,
           },
@@ -174,10 +178,33 @@ function obeyed(setting: Setting, region: Region, name: Name, order: Order): Reg
     maybe: '',
     lease: isRenewed ? granted : part.lease,
     isQuiesced: action.do === 'quiesce writes',
+    ...levelsIn(setting, part, region, answer.state),
+    mayBeWeaker: false,
     ...(action.do === 'accept writes' && waitsIn(action)),
   };
   const stopped = withStopMarks(setting, writer, answer.state);
-  return { ...region, lease, grant: 0, writer: withoutOldWaits(setting, stopped) };
+  // Rule 6: what it committed by itself, at a weaker level, is not known to be anywhere else.
+  const isNew = region.writer === null && isOn(setting, 'levels');
+  const gclsn = isNew ? 0 : region.gclsn;
+  return { ...region, gclsn, lease, grant: 0, writer: withoutOldWaits(setting, stopped) };
+}
+
+/** What the state says of levels: until the next is in force, both are kept, and the one in force is served. */
+function levelsIn(
+  setting: Setting,
+  part: WriterPart,
+  region: Region,
+  { configuration: { consistency, wanted } }: FailoverState,
+): Partial<WriterPart> {
+  if (!isOn(setting, 'levels')) return {};
+  const serves = consistency as ModelLevel;
+  const isStrong = serves === 'Strong' || wanted?.consistency === 'Strong';
+  const isGranting = serves === 'Strong' && wanted?.consistency === undefined;
+  const levels = { serves, isGranting: isGranting || !keeps(setting, '15-level') };
+  if (isStrong === (part.keeps === 'Strong')) return levels;
+  // Whatever was committed by the other level is not known to be anywhere else.
+  const length = region.log.length;
+  return { ...levels, keeps: isStrong ? 'Strong' : 'Session', keptFrom: length, taken: length };
 }
 
 function waitsIn(action: Order['action']): { isMute: boolean; unfenced: Names } {
@@ -208,6 +235,11 @@ function takenOver(setting: Setting, region: Region, name: Name, order: Order): 
     lease: 0,
     taken: region.log.length,
     given: {},
+    serves: 'Strong',
+    keeps: 'Strong',
+    keptFrom: region.log.length,
+    isGranting: true,
+    mayBeWeaker: false,
     isQuiesced: false,
     unfenced: '',
     isMute: false,
@@ -259,11 +291,25 @@ export function givenUp(setting: Setting, region: Region): Region {
     lease: keeps(setting, '3-unknown') ? region.lease : fullLease(setting),
     writer: {
       ...writer,
+      mayBeWeaker: writer.mayBeWeaker || asked.ready === 'Session',
       // Rule 14: an unknown addition counts as a member, an unknown removal as not removed.
       maybe: keeps(setting, '14-add') ? including(writer.maybe, asked.add) : writer.maybe,
       known: keeps(setting, '14-remove') ? writer.known : without(writer.known, asked.remove),
     },
   };
+}
+
+/** The wanted level can be put in force, as far as the writer knows. */
+export function isReadyFor(setting: Setting, { writer }: Region, name: Name, wish: ModelLevel): boolean {
+  if (writer === null || writer.keeps !== 'Strong') return false;
+  if (wish === 'Strong') {
+    const { commit, acks, keptFrom } = writer;
+    const others = each(without(commit, name));
+    return !keeps(setting, '16-level') || others.every((other) => (acks[other] ?? 0) >= keptFrom);
+  }
+  const hasGranted = Object.keys(writer.given).length > 0;
+  const isOld = writer.held !== '' || writer.unfenced !== '';
+  return !(hasGranted && keeps(setting, '17-level')) && !(isOld && keeps(setting, '13-level'));
 }
 
 /** Rule 17: whom the writer may drop from its commit set. */

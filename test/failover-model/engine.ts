@@ -47,8 +47,8 @@ export function wrote(setting: Setting, world: World, name: Name): World {
 
 /** Strong: what the whole commit set has. Weaker levels: what the writer has. */
 function durable(setting: Setting, { log, writer }: Region, name: Name): number {
-  if (setting.consistency !== 'Strong') return log.length;
-  const { commit, acks } = writer!;
+  if (setting.consistency !== 'Strong' || writer?.keeps !== 'Strong') return log.length;
+  const { commit, acks } = writer;
   return Math.min(
     log.length,
     ...each(commit).map((other) => (other === name ? log.length : (acks[other] ?? 0))),
@@ -61,9 +61,12 @@ export function committed(setting: Setting, world: World, name: Name): World {
   if (region.writer === null) return world;
   const gclsn = durable(setting, region, name);
   if (gclsn <= region.gclsn) return world;
+  const next = withRegion(world, name, { ...region, gclsn });
+  // A replaced writer that promised a weaker level: what it tells now may be lost already, and that is all it promised.
+  if (region.writer.serves !== 'Strong' && region.epoch !== world.register.gcn) return next;
   const prefix = region.log.slice(0, gclsn);
   const told = world.told.startsWith(prefix) ? world.told : prefix;
-  return { ...withRegion(world, name, { ...region, gclsn }), told, read: forgotten(told, world.read) };
+  return { ...next, told, read: forgotten(told, world.read) };
 }
 
 /** A read that shows no more than what clients were told need not be remembered. */
@@ -148,6 +151,10 @@ export function mayGrant(setting: Setting, from: Region, to: Region, name: Name)
   const { writer } = from;
   if (writer === null || !hasRights(setting, from)) return false;
   if (to.epoch !== from.epoch || to.isStopped || (to.isFresh && keeps(setting, '2-act'))) return false;
+  // It asks when it follows (rule 5). Where every election is by the lease set, what it knows to be committed cannot be false progress.
+  if (isOn(setting, 'levels') && !from.log.startsWith(to.log)) return false;
+  const isDoubtful = writer.mayBeWeaker || from.pending?.draft.writer?.ready === 'Session';
+  if (!writer.isGranting || (isDoubtful && keeps(setting, '14-level'))) return false;
   if (!has(writer.commit, name) && keeps(setting, '15-commit')) return false;
   if (!has(writer.known, name) && keeps(setting, '15-lease-set')) return false;
   return grantTicks(setting, from) > to.grant;
@@ -175,7 +182,7 @@ export function guardedRead(setting: Setting, region: Region): Log | undefined {
   const { writer, log, gclsn } = region;
   const isBounded = setting.consistency === 'BoundedStaleness';
   if (writer === null) return region.grant > 0 && (gclsn === log.length || isBounded) ? log : undefined;
-  if (!hasRights(setting, region)) return undefined;
+  if (!hasRights(setting, region) || writer.serves !== 'Strong') return undefined;
   // Rule 6: not before all that it took over is committed again.
   if (!keeps(setting, '6')) return log.slice(0, Math.max(gclsn, writer.taken));
   return gclsn >= writer.taken ? log.slice(0, gclsn) : undefined;

@@ -44,7 +44,8 @@ export function lossOf({ register, regions, told }: World): number {
 
 /** Rule 14: whoever writes in the epoch of the register commits on all of the lease set. */
 function isCovered({ register, regions }: World): boolean {
-  if (register.writer === null) return true;
+  // At a weaker level nobody waits for the lease set.
+  if (register.writer === null || register.configuration.consistency !== 'Strong') return true;
   const { writer, epoch } = regions[register.writer]!;
   return writer === null || epoch !== register.gcn || isSubset(register.leaseSet.join(''), writer.commit);
 }

@@ -15,10 +15,10 @@ export class Keys {
   }
 
   of(world: World): string {
-    const { left, told, read, wrong, lost } = world;
+    const { left, told, read, wrong, lost, isWeakened } = world;
     let key = this.#register.keyOf(world.register);
     for (const name in world.regions) key += `;${this.#ofRegion(world.regions[name]!)}`;
-    const rest = `${told},${read},${wrong},${lost.join(' ')}`;
+    const rest = `${told},${read},${wrong},${lost.join(' ')}${isWeakened ? 'W' : ''}`;
     return `${key};${rest},${left.slow}${left.unknown}${left.restarts}${left.switchovers}${left.forced}`;
   }
 
@@ -52,7 +52,8 @@ function keyOfWriter(writer: WriterPart): string {
   const given = Object.entries(writer.given).map(
     ([name, { ticks, incarnation }]) => `${name}${ticks}.${incarnation}`,
   );
-  const flags = `${writer.isQuiesced ? 'Q' : ''}${writer.isMute ? 'M' : ''}`;
+  const levels = `${writer.serves[1]}${writer.keeps[1]}${writer.keptFrom}`;
+  const flags = `${writer.isQuiesced ? 'Q' : ''}${writer.isMute ? 'M' : ''}${writer.isGranting ? 'G' : ''}${writer.mayBeWeaker ? 'W' : ''}${levels}`;
   const lists = [listed(writer.acks), given.sort().join('+'), listed(writer.quiet)];
   return `${known}/${maybe}/${commit}/${lease}/${taken}/${unfenced}/${since}/${held}/${heldFor}/${flags}/${lists.join('/')}`;
 }
@@ -68,7 +69,7 @@ function keyOfPending({ draft, age, answer }: NonNullable<Region['pending']>, re
   if (answer === null) return `${keyOfDraft(draft)}@${age}`;
   // Of a draft that has landed, its asks alone still matter: if the answer is lost.
   const { writer, gcn } = draft;
-  return `${gcn}+${writer?.add}-${writer?.remove}@${age}${keyOfAnswer(answer, register)}`;
+  return `${gcn}+${writer?.add}-${writer?.remove}${writer?.ready}@${age}${keyOfAnswer(answer, register)}`;
 }
 
 function keyOfAnswer(answer: Answer, register: Register): string {

@@ -8,7 +8,7 @@
  */
 import type { Successor } from 'baton/check';
 import type { FailoverState } from 'baton/failover';
-import { answered, type Choice, draftOf, givenUp, mayLeave, restarted } from './agent.ts';
+import { answered, type Choice, draftOf, givenUp, isReadyFor, mayLeave, restarted } from './agent.ts';
 import {
   acknowledged,
   closedLosses,
@@ -35,6 +35,7 @@ import {
   including,
   isOn,
   keeps,
+  type ModelLevel,
   type Name,
   type Region,
   type Setting,
@@ -123,6 +124,7 @@ export class FailoverModel {
       read: '',
       wrong: '',
       lost: [],
+      isWeakened: false,
       left: {
         slow: maxSlow,
         unknown: maxUnknown,
@@ -196,7 +198,7 @@ export class FailoverModel {
   #land(world: World, name: Name, draft: Draft): { world: World; answer: Answer | null } {
     const { world: landed, answer } = this.#register.land(world, name, draft);
     if (answer === null) return { world, answer };
-    const judged = this.#judge(world.register, landed, name);
+    const judged = this.#judge(world.register, withLevel(world.register, landed), name);
     const region = judged.regions[name]!;
     // A ballot that a later one of the same process has overtaken never commits.
     const isOvertaken = answer.verdict === 'accepted' && region.ghost?.incarnation === draft.incarnation;
@@ -246,6 +248,9 @@ export class FailoverModel {
       choices.push([', reaching nobody', { reaches: '' }]);
     }
     if (isOn(this.setting, 'change')) choices.push(...this.#changes(world, name, writer));
+    const wish = world.register.configuration.wanted?.consistency as ModelLevel | undefined;
+    if (wish !== undefined && isReadyFor(this.setting, world.regions[name]!, name, wish))
+      choices.push([`, ready for ${wish}`, { ready: wish }]);
     if (step !== null && world.register.phase === 'Graceful')
       choices.push([' and gives the move up', { isLate: true }]);
     if (writer.isQuiesced) {
@@ -392,6 +397,12 @@ export class FailoverModel {
       const next = this.#register.post(world, { kind: 'timings', timings: changed });
       if (next !== undefined) yield { action: `${change} the lease`, state: next };
     }
+    if (isOn(this.setting, 'levels')) {
+      const { consistency, wanted } = register.configuration;
+      const level = (wanted?.consistency ?? consistency) === 'Strong' ? 'Session' : 'Strong';
+      const next = this.#register.post(world, { kind: 'consistency', consistency: level });
+      if (next !== undefined) yield { action: `want ${level}`, state: next };
+    }
     if (isOn(this.setting, 'forced') && left.forced > 0) {
       const next = this.#register.post(world, { kind: 'failover' });
       const spent = { ...left, forced: left.forced - 1 };
@@ -434,7 +445,8 @@ export class FailoverModel {
       const old = world.regions[before.writer!]!.log;
       return log.startsWith(old) ? next : { ...next, wrong: 'graceful' };
     }
-    const isWeak = this.setting.consistency !== 'Strong' && this.setting.consistency !== 'BoundedStaleness';
+    const { consistency } = before.configuration;
+    const isWeak = consistency !== 'Strong' && consistency !== 'BoundedStaleness';
     const wasIn = (name: string): boolean => isWeak || before.leaseSet.includes(name);
     if (!wasIn(writer)) return { ...next, wrong: 'elected' };
     const kept = (name: string): number => common(world.told, world.regions[name]!.log);
@@ -450,6 +462,14 @@ export class FailoverModel {
         !isLeft(name) &&
         kept(name) > kept(writer),
     );
-    return isNeedless ? { ...next, wrong: 'needless' } : next;
+    if (isNeedless) return { ...next, wrong: 'needless' };
+    return world.isWeakened ? { ...next, told: next.told.slice(0, kept(writer)), read: '' } : next;
   }
+}
+
+/** An update has changed the level in force: only an update of the write region does. */
+function withLevel(before: FailoverState, world: World): World {
+  const { consistency } = world.register.configuration;
+  if (consistency === before.configuration.consistency) return world;
+  return { ...world, isWeakened: consistency !== 'Strong' };
 }

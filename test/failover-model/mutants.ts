@@ -227,6 +227,14 @@ const PATCHES: Readonly<Record<string, Patch>> = {
       return phase === 'Graceful' && report.region === writer ? rest : report;
     },
   },
+  // A weaker level is in force with the wish.
+  '9-level': {
+    after: (state) => {
+      const { wanted, ...configuration } = state.configuration;
+      if (wanted?.consistency !== 'Session') return state;
+      return { ...state, configuration: { ...configuration, consistency: 'Session' }, open: [] };
+    },
+  },
   // Not rules of safety: the two kinds of damping.
   backoff: { after: (state) => ({ ...state, damping: { ...state.damping, failures: 0, wait: 0 } }) },
   'live beats': {

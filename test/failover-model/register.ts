@@ -293,6 +293,7 @@ function writerReportOf(asks: NonNullable<Draft['writer']>, step: number): Regio
     ...(asks.add !== '' && { add: each(asks.add) }),
     ...(asks.remove !== '' && { remove: each(asks.remove) }),
     ...(asks.isQuiesced && { quiescedInStep: step }),
+    ...(asks.ready !== '' && { readyFor: asks.ready }),
     ...(asks.hasWaited && { hasWaited: true as const }),
   };
   return report;

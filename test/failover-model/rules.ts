@@ -39,6 +39,7 @@ const SHORTER_READS: Changes = {
   grant: 3,
   watchers: 'b',
 };
+const LEVELS: Changes = { features: ['reads', 'levels'], maxGcn: 1, maxLog: 2 };
 const THREE: Changes = { ...SMALL, regions: ['a', 'b', 'c'] };
 const TWO_NEEDED: Changes = { ...THREE, minDurability: 2, watchers: 'b' };
 
@@ -129,6 +130,34 @@ export const MUTANTS: readonly RuleMutant[] = [
     { ...TWO_NEEDED, members: 'ab' },
     { dead: 'a' },
   ),
+  mutant('9-level', 'a weaker level is in force before an update of the writer says so', 'AckedIsKept', {
+    ...SMALL,
+    regions: ['a', 'b', 'c'],
+    members: 'ab',
+    features: ['levels'],
+    watchers: 'c',
+  }),
+  mutant('13-level', 'a weaker level waits for no grants of an earlier process', 'ReadProperty', {
+    ...LEVELS,
+    restarters: 'a',
+    maxRestarts: 1,
+  }),
+  mutant('14-level', 'the writer grants while an update of its own may weaken the level', 'ReadProperty', {
+    ...LEVELS,
+    slow: 'a',
+    maxSlow: 1,
+  }),
+  mutant('15-level', 'the writer goes on granting at a weaker level', 'ReadProperty', LEVELS),
+  mutant(
+    '16-level',
+    'a stronger level is in force before what was acknowledged is everywhere',
+    'AckedIsKept',
+    {
+      ...SMALL,
+      features: ['levels'],
+    },
+  ),
+  mutant('17-level', 'a weaker level is in force while a grant runs', 'ReadProperty', LEVELS),
   mutant('10-keep', 'the lease set shrinks below the minimum durability', 'LeaseSetDurable', {
     ...SMALL,
     minDurability: 2,

@@ -276,6 +276,37 @@ export const CASES: readonly Case[] = [
     maxForced: 1,
     maxLog: 0,
   }),
+  // Levels that change.
+  small('levels', { features: ['levels', 'reads'], maxGcn: 2, maxLog: 1 }),
+  small('levels, slow updates and unknown outcomes', {
+    features: ['levels', 'reads'],
+    slow: 'a',
+    maxSlow: 1,
+    maxUnknown: 1,
+    maxGcn: 1,
+    maxLog: 2,
+  }),
+  small('levels and restarts', {
+    features: ['levels', 'reads'],
+    restarters: 'a',
+    maxRestarts: 1,
+    maxGcn: 1,
+    maxLog: 2,
+  }),
+  large('levels, one region outside', {
+    regions: THREE,
+    members: 'ab',
+    features: ['levels'],
+    watchers: 'c',
+    maxGcn: 2,
+    maxLog: 1,
+  }),
+  large('levels and a forced failover', {
+    features: ['levels', 'reads', 'forced'],
+    maxForced: 1,
+    maxGcn: 2,
+    maxLog: 1,
+  }),
   small('session', { consistency: 'Session', features: ['lost'] }),
   small('session, graceful', {
     consistency: 'Session',

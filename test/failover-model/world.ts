@@ -41,6 +41,8 @@ export type Feature =
   /** An operator shortens the lease to one tick; or lengthens it from one tick to two. */
   | 'shorter'
   | 'longer'
+  /** An operator wants the level Session, or Strong again. */
+  | 'levels'
   /** The list of lost writes. */
   | 'lost';
 
@@ -98,8 +100,13 @@ export interface Draft {
     readonly hasWaited: boolean;
     /** The length of the lease that it holds, in ticks. */
     readonly lease: number;
+    /** The level that can be put in force, for all it knows. */
+    readonly ready: '' | ModelLevel;
   };
 }
+
+/** The levels of worlds in which the level changes. */
+export type ModelLevel = 'Strong' | 'Session';
 
 /** What comes back of an update that reached the register. */
 export interface Answer {
@@ -138,6 +145,13 @@ export interface WriterPart {
   /** Grants: the ticks they may still run, and the process that has them. */
   readonly given: Readonly<Record<string, { readonly ticks: number; readonly incarnation: number }>>;
   readonly isQuiesced: boolean;
+  /** Where levels change: what it promises, what its commits wait by, and since which length of its log. */
+  readonly serves: ModelLevel;
+  readonly keeps: ModelLevel;
+  readonly keptFrom: number;
+  /** As far as it knows no weaker level is wanted; but an update of its own may have put one in force. */
+  readonly isGranting: boolean;
+  readonly mayBeWeaker: boolean;
   /** Rules 12 and 13: who may have rights under the epoch before, whether that bars writes, how long it was waited for. */
   readonly unfenced: Names;
   readonly isMute: boolean;
@@ -188,6 +202,8 @@ export interface World {
   readonly read: Log;
   /** What went wrong at a moment and does not show in a later state. */
   readonly wrong: string;
+  /** An update of a writer has put a weaker level in force: an election may lose what was acknowledged. */
+  readonly isWeakened: boolean;
   /** Entries on the list of lost writes: `LSN:epoch`. */
   readonly lost: readonly string[];
   /** What is left of the budgets. */

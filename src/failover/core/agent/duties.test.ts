@@ -298,6 +298,12 @@ describe('a weaker level', () => {
     expect(duties.grant(stateWith(), B, LEASE, 100)).toBe(15_000);
   });
 
+  test('waits for nobody who does not acknowledge: it may be wanted because of that', () => {
+    const state = weakening();
+    const status = without(statusOfDriver('a'), 'b');
+    expect(reportOf(dutiesOf(state), state, status).readyFor).toBe('Session');
+  });
+
   test('grants nothing where it is in force', () => {
     const state = stateWith();
     const weak: FailoverState = {
@@ -336,5 +342,17 @@ describe('a stronger level', () => {
     expect(reportOf(next, state, status(10)).readyFor).toBe('Strong');
     // Under load the log is always a little longer than what the others have.
     expect(reportOf(next, state, status(99)).readyFor).toBe('Strong');
+  });
+
+  test('waits for every region of the commit set, also for one of which nothing is known', () => {
+    const state = rising();
+    const { peers } = statusOfDriver('a');
+    const { b: _, ...others } = peers;
+    expect(reportOf(dutiesOf(state), state, statusOfDriver('a', { peers: others })).readyFor).toBeUndefined();
+    const empty = { progress: { epoch: 0, lsn: 0 }, gclsn: 0 };
+    const silent = { ...peers, b: { acknowledgedMsAgo: Infinity, lsn: 0, behindMs: Infinity } };
+    const status = statusOfDriver('a', { ...empty, peers: silent });
+    expect(reportOf(dutiesOf(state), state, status).readyFor).toBeUndefined();
+    expect(reportOf(dutiesOf(state), state, statusOfDriver('a', empty)).readyFor).toBe('Strong');
   });
 });

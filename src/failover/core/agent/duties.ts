@@ -243,11 +243,14 @@ export class WriterDuties {
     if (this.#kept === undefined || !sameLevel(this.#kept.level, keeps))
       this.#kept = { level: keeps, lsn: status.progress.lsn };
     if (isWeakening(configuration) && this.#hasGranted(state, now)) return false;
+    if (!isRising(configuration)) return true;
     const { lsn } = this.#kept;
     // A region of which the driver knows nothing is not known to have anything.
-    return [...this.#commitSet].every(
-      (name) => name === state.writer || (status.peers[name]?.lsn ?? -1) >= lsn,
-    );
+    const hasAll = (name: RegionName): boolean => {
+      const peer = status.peers[name];
+      return peer !== undefined && peer.acknowledgedMsAgo < Infinity && peer.lsn >= lsn;
+    };
+    return [...this.#commitSet].every((name) => name === state.writer || hasAll(name));
   }
 
   /** Whether a grant may run: one of its own, of an earlier process of this region, or of an older GCN. */
@@ -291,6 +294,12 @@ export class WriterDuties {
 export interface Asker {
   readonly region: RegionName;
   readonly incarnation: number;
+}
+
+/** Whether a level is wanted that promises more than the one in force; another bound may promise more and less. */
+function isRising(configuration: Configuration): boolean {
+  const wish = wantedLevel(configuration);
+  return wish !== undefined && promisesMore(wish, heldLevel(configuration));
 }
 
 /** Whether a level is wanted that promises less than the one in force. */
