@@ -100,6 +100,11 @@ const PLANTED: Readonly<Record<string, () => readonly string[]>> = {
       target: 'C',
       why: 'operator',
     })),
+  I21: () =>
+    spoiled(state, beat, (next) => ({
+      ...next,
+      configuration: { ...next.configuration, version: 2, consistency: 'Session' },
+    })),
 };
 
 test.each(INVARIANTS)('$id is seen to be broken by a planted defect', ({ id }) => {

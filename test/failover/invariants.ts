@@ -6,7 +6,9 @@ import {
   certainlyOver,
   departedOf,
   type FailoverState,
+  heldLevel,
   needsLeaseSet,
+  promisesMore,
   type RegionReport,
   type Report,
   mustWait,
@@ -277,6 +279,23 @@ export const INVARIANTS: readonly Invariant[] = [
       const isFinal = before.final === undefined && (after.final !== undefined || isSwitch(before, after));
       if (report.type !== 'region' || report.region !== before.writer || !(isMove || isFinal)) return false;
       return mustWait(before) && report.writer?.hasWaited !== true;
+    },
+  },
+  {
+    id: 'I21',
+    says: 'A level that promises more, or less, than the one in force is put in force only in Steady, by an update of the writer that says it is ready, of a process that has reported before.',
+    enforcedBy: 'configure.ts (rules 2, 9 and 15)',
+    shownBy: [
+      RANDOM,
+      'that is weaker waits until the writer says that nobody has rights of the stronger one any more',
+    ],
+    broken: ({ before, report, after }) => {
+      const [was, is] = [heldLevel(before.configuration), heldLevel(after.configuration)];
+      if (!promisesMore(was, is) && !promisesMore(is, was)) return false;
+      if (report.type !== 'region' || report.region !== before.writer || before.phase !== 'Steady')
+        return true;
+      const isNew = report.incarnation > before.regions[report.region]!.incarnation;
+      return isNew || report.writer?.readyFor !== is.level || after.gcn !== before.gcn;
     },
   },
 ];
