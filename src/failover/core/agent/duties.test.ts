@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { configurationOf, statusOfDriver } from '../../../../test/failover/agent-scene.ts';
-import { type Action, type FailoverState, keptLevel, newState, type WriterReport } from '../machine/index.ts';
+import {
+  type Action,
+  type FailoverState,
+  keptLevel,
+  MACHINE_VERSION,
+  newState,
+  type WriterReport,
+} from '../machine/index.ts';
 import { certainlyOver } from '../time.ts';
 import type { DriverStatus } from './driver.ts';
 import { WriterDuties } from './duties.ts';
@@ -12,7 +19,10 @@ const WHOLE = certainlyOver(LEASE);
 function reported(state: FailoverState): FailoverState {
   const report = { progress: { epoch: 1, lsn: 10 }, gclsn: 10, reaches: ['a', 'b', 'c'] };
   const regions = Object.fromEntries(
-    Object.entries(state.regions).map(([name, region]) => [name, { ...region, incarnation: 1, report }]),
+    Object.entries(state.regions).map(([name, region]) => [
+      name,
+      { ...region, incarnation: 1, version: MACHINE_VERSION, report },
+    ]),
   );
   return { ...state, regions };
 }
@@ -304,6 +314,14 @@ describe('a weaker level', () => {
     expect(reportOf(dutiesOf(state), state, status).readyFor).toBe('Session');
   });
 
+  test('is not asked for before every region runs a machine that waits', () => {
+    const state = weakening();
+    const older = { ...state.regions['b']!, version: 2 };
+    const mixed: FailoverState = { ...state, regions: { ...state.regions, b: older } };
+    expect(isReady(dutiesOf(mixed), mixed, 0)).toBe(false);
+    expect(isReady(dutiesOf(state), state, 0)).toBe(true);
+  });
+
   test('grants nothing where it is in force', () => {
     const state = stateWith();
     const weak: FailoverState = {
@@ -342,6 +360,14 @@ describe('a stronger level', () => {
     expect(reportOf(next, state, status(10)).readyFor).toBe('Strong');
     // Under load the log is always a little longer than what the others have.
     expect(reportOf(next, state, status(99)).readyFor).toBe('Strong');
+  });
+
+  test('is not asked for where the editor would not take it', () => {
+    const state = rising();
+    const narrow = { ...state, leaseSet: ['a'], configuration: { ...state.configuration, minDurability: 2 } };
+    expect(reportOf(dutiesOf(narrow), narrow, statusOfDriver('a')).readyFor).toBeUndefined();
+    const moving: FailoverState = { ...state, phase: 'Graceful', target: 'b' };
+    expect(reportOf(dutiesOf(moving), moving, statusOfDriver('a')).readyFor).toBeUndefined();
   });
 
   test('waits for every region of the commit set, also for one of which nothing is known', () => {

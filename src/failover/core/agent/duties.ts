@@ -5,11 +5,13 @@
  */
 import {
   type Action,
+  awakeIn,
   type Configuration,
   type FailoverState,
   heldLevel,
   keptLevel,
   type Level,
+  MACHINE_VERSION,
   namesOf,
   needsLeaseSet,
   promisesMore,
@@ -242,8 +244,14 @@ export class WriterDuties {
     }
     if (this.#kept === undefined || !sameLevel(this.#kept.level, keeps))
       this.#kept = { level: keeps, lsn: status.progress.lsn };
-    if (isWeakening(configuration) && this.#hasGranted(state, now)) return false;
+    // What the editor would not take is not asked for again and again.
+    if (state.phase !== 'Steady') return false;
+    if (isWeakening(configuration)) {
+      const isTooEarly = awakeIn(state, MACHINE_VERSION) < 3 || this.#hasGranted(state, now);
+      if (isTooEarly) return false;
+    }
     if (!isRising(configuration)) return true;
+    if (this.#commitSet.size < configuration.minDurability) return false;
     const { lsn } = this.#kept;
     // A region of which the driver knows nothing is not known to have anything.
     const hasAll = (name: RegionName): boolean => {
