@@ -205,6 +205,7 @@ export class EnginePartition implements Driver, Sleeper {
     if (this.#core === undefined) return;
     const lsn = this.#backups > 0 ? 0 : trimTo(this.#core, this.#options.trim ?? TRIM_POLICY);
     if (lsn > 0) this.#store.trim(lsn);
+    if (this.#backups === 0) this.#core.damage.settle();
     this.#requests!.expire(EXPIRED_AT_ONCE);
   }
 

@@ -5,6 +5,7 @@
 import { DamagedEntry, glanceAt, NEW_NOTES, type PartitionStore } from 'baton/engine';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bodyText, entryOf, epkOf, put, remove } from './partition-entries.ts';
+import { partitionStoreDamage } from './partition-store-damage.ts';
 import { partitionStoreProperty } from './partition-store-property.ts';
 
 /** A node's store that is open at some place. */
@@ -480,5 +481,6 @@ export function partitionStoreConformance(name: string, stores: StoreUnderTest):
     });
   });
 
+  partitionStoreDamage(name, stores, newPlace);
   partitionStoreProperty(name, stores, newPlace);
 }

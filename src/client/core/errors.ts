@@ -25,7 +25,8 @@ export const CLIENT_ERRORS = {
   THROTTLED: { message: 'The partition was overloaded until the deadline.', retryable: true },
   DEADLINE: { message: 'The operation did not finish before its deadline.', retryable: true },
   OUTCOME_UNKNOWN: {
-    message: 'The answer was lost, and without an operation id the write cannot be repeated safely.',
+    message:
+      'The answer was lost, or a failover came before the write was committed, and without an operation id it cannot be repeated safely.',
     retryable: false,
   },
   ATTEMPTS_EXHAUSTED: { message: 'The operation reached the limit of attempts.', retryable: true },

@@ -75,6 +75,8 @@ export interface PartitionStore {
   readonly base: number;
   /** Bytes of the entries from `base` on, about. */
   readonly logBytes: number;
+  /** A damaged entry that keeps housekeeping from going on. */
+  readonly unreadable: number | undefined;
 
   /** The newest version of a document, a deletion too. Undefined: there is none, or only trimmed deletions. */
   newest(key: DocumentKey): Version | undefined;
@@ -97,8 +99,13 @@ export interface PartitionStore {
   append(entries: readonly Entry[]): void;
   /** Undoes every entry behind that LSN, newest first, and keeps them in the list of undone writes, with whether the notes have them as committed. */
   truncate(lsn: number, undoneAt: number): void;
-  /** Another region's copy of a damaged entry. */
-  replace(entry: Entry): void;
+  /**
+   * Another region's copy of a damaged entry. `rest`: of one below `base` what documents still need, perhaps nothing; it stays damaged
+   * where the indices have yet to be made from all of it.
+   */
+  replace(entry: Entry, how?: 'whole' | 'rest'): void;
+  /** Puts entries that are about to be forgotten into the list of undone writes: one among them is damaged, and cannot be undone. */
+  giveUp(entries: readonly Entry[], undoneAt: number): void;
   /** Removes entries up to and with that LSN that no document needs; `base` becomes the next LSN. */
   trim(lsn: number): void;
   /** Forgets all entries and documents, not the undone writes and notes: a full copy begins, whose log begins at `base`. */

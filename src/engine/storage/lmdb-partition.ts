@@ -33,6 +33,7 @@ import { EngineStorageError } from './errors.ts';
 import { splitText } from './key-order.ts';
 import { isKeyable } from './keys.ts';
 import { PartitionData } from './partition-data.ts';
+import type { Node } from './partition-node.ts';
 import {
   countedIn,
   indexedIn,
@@ -43,7 +44,6 @@ import {
   withCut,
 } from './partition-record.ts';
 import { readRecord, writeRecord } from './records.ts';
-import type { Tables } from './tables.ts';
 import { changeIn } from './trimming.ts';
 import { UndoneList } from './undone-list.ts';
 import { WorkRecord } from './work-record.ts';
@@ -51,19 +51,6 @@ import { WriteQueue } from './write-queue.ts';
 
 /** Below `base` entries are looked for in steps. */
 const LOOK_STEP = 1000;
-
-/** What a partition gets from its node. */
-export interface Node {
-  readonly tables: Tables;
-  readonly queue: WriteQueue;
-  /** There is something to commit. */
-  touch(partition: LmdbPartition): void;
-  sync(done: (error: Error | undefined) => void): void;
-  /** A number that no data have. */
-  newNumber(): number;
-  /** The data with this number are not needed any more. */
-  discard(number: number): void;
-}
 
 export class LmdbPartition implements PartitionStore {
   #node: Node;
@@ -88,8 +75,8 @@ export class LmdbPartition implements PartitionStore {
   /** Trimming may look at entries up to this LSN. */
   #passTo: number;
   #isFlushWanted = false;
-  /** Trimming met something unreadable. */
-  #isTrimStuck = false;
+  /** Trimming met an entry there that it could not read. */
+  #stuckAt: number | undefined;
 
   constructor(node: Node, record: PartitionRecord) {
     const { tables, queue } = node;
@@ -125,6 +112,10 @@ export class LmdbPartition implements PartitionStore {
 
   get logBytes(): number {
     return Math.max(0, Math.round(this.#unpassedBytes - this.#trimmedBytes));
+  }
+
+  get unreadable(): number | undefined {
+    return this.#unindexed ?? this.#stuckAt;
   }
 
   newest(key: DocumentKey): Version | undefined {
@@ -221,11 +212,17 @@ export class LmdbPartition implements PartitionStore {
     this.#change(withCut(this.#record, this.#work.storedCuts, lsn));
   }
 
-  replace(entry: Entry): void {
+  replace(entry: Entry, how: 'whole' | 'rest' = 'whole'): void {
     assert(entry.lsn <= this.#tail.lsn, 'only an entry of the log can be replaced');
-    this.#data.log.put(entry);
-    this.#isTrimStuck = false;
+    if (how === 'rest' && this.#unindexed === entry.lsn) return;
+    this.#data.replace(entry, how);
+    this.#stuckAt = undefined;
     if (this.#unindexed === entry.lsn) this.#readAgain();
+    this.#node.touch(this);
+  }
+
+  giveUp(entries: readonly Entry[], undoneAt: number): void {
+    for (const entry of entries) this.#undone.add(entry, undoneAt, entry.lsn <= this.notes.gclsn);
     this.#node.touch(this);
   }
 
@@ -233,7 +230,7 @@ export class LmdbPartition implements PartitionStore {
     assert(lsn <= this.#tail.lsn, 'only what is in the log can be trimmed');
     if (lsn < this.base) return;
     const { epoch } = this.#positionOf(lsn);
-    this.#isTrimStuck = false;
+    this.#stuckAt = undefined;
     this.#isFlushWanted = true;
     this.#change({ base: lsn + 1, baseEpoch: epoch });
     this.#estimateTrimmed();
@@ -249,7 +246,7 @@ export class LmdbPartition implements PartitionStore {
     this.#tail = BEGINNING;
     this.#unpassedBytes = 0;
     this.#trimmedBytes = 0;
-    this.#unindexed = undefined;
+    this.#unindexed = this.#stuckAt = undefined;
     this.#flushing = undefined;
     this.#passTo = base - 1;
     this.#change({ ...newRecord(name, number, data), base, passed: base - 1 });
@@ -282,7 +279,7 @@ export class LmdbPartition implements PartitionStore {
     this.#node = { ...this.#node, queue: new WriteQueue(), touch };
     this.#flushing = undefined;
     this.#isFlushWanted = false;
-    this.#isTrimStuck = true;
+    this.#stuckAt = 0;
     return this.#record;
   }
 
@@ -302,7 +299,8 @@ export class LmdbPartition implements PartitionStore {
   /** Whether there is work that nobody waits for. */
   get hasWork(): boolean {
     const needsFlush = this.#isFlushWanted && (this.unflushed > 0 || this.#indexed < this.base - 1);
-    const canPass = !this.#isTrimStuck && this.#work.now.passed < Math.min(this.base - 1, this.#indexed);
+    const canPass =
+      this.#stuckAt === undefined && this.#work.now.passed < Math.min(this.base - 1, this.#indexed);
     return (needsFlush && this.#unindexed === undefined) || this.isFlushing || canPass;
   }
 
@@ -371,7 +369,7 @@ export class LmdbPartition implements PartitionStore {
     const { passed } = this.#work.now;
     // Behind the indices, so that what they say in the database is never taken away.
     const end = Math.min(this.#passTo, this.#indexed, passed + limit);
-    if (this.#isTrimStuck || passed >= end) return 0;
+    if (this.#stuckAt !== undefined || passed >= end) return 0;
     let lsn = passed;
     let bytes = 0;
     try {
@@ -384,9 +382,9 @@ export class LmdbPartition implements PartitionStore {
         this.#trimmedBytes -= this.#trimmedBytes / (this.base - lsn);
       }
     } catch (error) {
-      // It waits until somebody has met the damage too and had it repaired.
+      // It waits until the damage is repaired.
       if (!(error instanceof DamagedEntry || error instanceof EngineStorageError)) throw error;
-      this.#isTrimStuck = true;
+      this.#stuckAt = lsn + 1;
     }
     if (lsn === passed) return 0;
     this.#unpassedBytes -= bytes;

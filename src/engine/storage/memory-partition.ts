@@ -26,7 +26,8 @@ import { changeIn, passCopiedEntry, passEntry, settleDeletions, type Trimmable }
 export type MemoryWrite =
   | { readonly type: 'append'; readonly entry: Entry }
   | { readonly type: 'truncate'; readonly lsn: number; readonly undoneAt: number }
-  | { readonly type: 'replace'; readonly entry: Entry }
+  | { readonly type: 'replace'; readonly entry: Entry; readonly how: 'whole' | 'rest' }
+  | { readonly type: 'give up'; readonly entries: readonly Entry[]; readonly undoneAt: number }
   | { readonly type: 'trim'; readonly lsn: number }
   | { readonly type: 'clear'; readonly base: number }
   | { readonly type: 'note'; readonly changes: Partial<PartitionNotes> }
@@ -43,6 +44,8 @@ export class MemoryPartition implements Trimmable {
   logBytes = 0;
   damaged = new Set<number>();
   #baseEpoch = 0;
+  /** Trimming has looked at the entries up to this LSN. It cannot pass one that is damaged. */
+  #passed = 0;
   #entries = new Map<number, Entry>();
   #newest = new Map<string, number>();
   #operations = new Map<string, number>();
@@ -50,6 +53,10 @@ export class MemoryPartition implements Trimmable {
   #undone = new Map<string, UndoneEntry>();
   /** Keys of documents in order, while no document came or went. */
   #order: readonly string[] | undefined;
+
+  get unreadable(): number | undefined {
+    return this.#passed + 1 < this.base ? this.#passed + 1 : undefined;
+  }
 
   copy(): MemoryPartition {
     const copy = new MemoryPartition();
@@ -59,6 +66,7 @@ export class MemoryPartition implements Trimmable {
     copy.logBytes = this.logBytes;
     copy.damaged = new Set(this.damaged);
     copy.#baseEpoch = this.#baseEpoch;
+    copy.#passed = this.#passed;
     copy.#entries = new Map(this.#entries);
     copy.#newest = new Map(this.#newest);
     copy.#operations = new Map(this.#operations);
@@ -70,7 +78,8 @@ export class MemoryPartition implements Trimmable {
   newest(key: DocumentKey): Version | undefined {
     const lsn = this.#newest.get(keyText(key));
     if (lsn === undefined) return undefined;
-    return this.version(key, lsn);
+    const version = this.version(key, lsn);
+    return version?.body === undefined && lsn < this.base ? undefined : version;
   }
 
   glance(key: DocumentKey): Glance | undefined {
@@ -103,7 +112,7 @@ export class MemoryPartition implements Trimmable {
 
   operation(id: string): Entry | undefined {
     const lsn = this.#operations.get(id);
-    return lsn === undefined ? undefined : this.entry(lsn);
+    return lsn === undefined || lsn < this.base ? undefined : this.entry(lsn);
   }
 
   scan({ from, to, after, limit }: ScanOptions): readonly Version[] {
@@ -142,8 +151,10 @@ export class MemoryPartition implements Trimmable {
         this.#truncate(write.lsn, write.undoneAt);
         break;
       case 'replace':
-        this.#entries.set(write.entry.lsn, write.entry);
-        this.damaged.delete(write.entry.lsn);
+        this.#replace(write.entry, write.how);
+        break;
+      case 'give up':
+        for (const entry of write.entries) this.#list(entry, write.undoneAt);
         break;
       case 'trim':
         this.#trim(write.lsn);
@@ -163,6 +174,7 @@ export class MemoryPartition implements Trimmable {
   }
 
   peek(lsn: number): Entry | undefined {
+    if (this.damaged.has(lsn)) return undefined;
     return this.#entries.get(lsn);
   }
 
@@ -220,8 +232,7 @@ export class MemoryPartition implements Trimmable {
     const undone: Entry[] = [];
     for (let last = this.tail.lsn; last > lsn; last -= 1) undone.push(this.entry(last)!);
     for (const entry of undone) {
-      const isCommitted = entry.lsn <= this.notes.gclsn;
-      this.#undone.set(nameOf(entry), { entry, undoneAt, ...(isCommitted && { committed: true }) });
+      this.#list(entry, undoneAt);
       this.#entries.delete(entry.lsn);
       this.logBytes -= bytesOf(entry);
       if (entry.operation !== undefined) this.#operations.delete(entry.operation);
@@ -237,22 +248,39 @@ export class MemoryPartition implements Trimmable {
     this.tail = this.#positionOf(lsn);
   }
 
+  #list(entry: Entry, undoneAt: number): void {
+    const isCommitted = entry.lsn <= this.notes.gclsn;
+    this.#undone.set(nameOf(entry), { entry, undoneAt, ...(isCommitted && { committed: true }) });
+  }
+
   #trim(lsn: number): void {
     assert(lsn <= this.tail.lsn, 'only what is in the log can be trimmed');
     if (lsn < this.base) return;
-    const first = this.base;
+    for (let next = this.base; next <= lsn; next += 1) this.logBytes -= bytesOf(this.#entries.get(next)!);
     this.#baseEpoch = this.#positionOf(lsn).epoch;
     this.base = lsn + 1;
-    for (let next = first; next <= lsn; next += 1) {
-      const entry = this.#entries.get(next)!;
-      this.logBytes -= bytesOf(entry);
-      passEntry(this, entry);
+    this.#pass();
+  }
+
+  #pass(): void {
+    for (; this.#passed + 1 < this.base; this.#passed += 1) {
+      const next = this.#passed + 1;
+      if (this.damaged.has(next)) return;
+      passEntry(this, this.#entries.get(next)!);
     }
+  }
+
+  #replace(entry: Entry, how: 'whole' | 'rest'): void {
+    this.#entries.set(entry.lsn, entry);
+    this.damaged.delete(entry.lsn);
+    if (how === 'rest') this.#superseded.delete(entry.lsn);
+    this.#pass();
   }
 
   #clear(base: number): void {
     this.tail = BEGINNING;
     this.base = base;
+    this.#passed = base - 1;
     this.logBytes = 0;
     this.#baseEpoch = 0;
     this.damaged = new Set();

@@ -188,6 +188,10 @@ class Store implements PartitionStore {
     return this.state.logBytes;
   }
 
+  get unreadable(): number | undefined {
+    return this.state.unreadable;
+  }
+
   newest(key: DocumentKey): Version | undefined {
     return this.state.newest(key);
   }
@@ -232,8 +236,12 @@ class Store implements PartitionStore {
     this.#write({ type: 'truncate', lsn, undoneAt });
   }
 
-  replace(entry: Entry): void {
-    this.#write({ type: 'replace', entry });
+  replace(entry: Entry, how: 'whole' | 'rest' = 'whole'): void {
+    this.#write({ type: 'replace', entry, how });
+  }
+
+  giveUp(entries: readonly Entry[], undoneAt: number): void {
+    this.#write({ type: 'give up', entries, undoneAt });
   }
 
   trim(lsn: number): void {

@@ -139,6 +139,9 @@ test('an entry that the indices lack and that is damaged stops reads by index un
   expect(() => again.newest(put('a'))).toThrow(new DamagedEntry(2));
   expect(() => again.newest(put('b'))).toThrow(new DamagedEntry(2));
   expect(() => again.scan(ALL)).toThrow(new DamagedEntry(2));
+  // Of what is left of it they could not be made.
+  again.replace(entryOf(1, 2, []), 'rest');
+  expect(() => again.entry(2)).toThrow(new DamagedEntry(2));
   again.replace(entries[1]!);
   expect(() => again.newest(put('b'))).toThrow(new DamagedEntry(3));
   again.replace(entries[2]!);

@@ -10,7 +10,8 @@ import type { Host, Timer } from '../../protocol/index.ts';
 import type { PartitionStore } from '../core/index.ts';
 import { EngineStorageError } from './errors.ts';
 import { GarbageCollector } from './garbage.ts';
-import { LmdbPartition, type Node } from './lmdb-partition.ts';
+import { LmdbPartition } from './lmdb-partition.ts';
+import type { Node } from './partition-node.ts';
 import {
   newRecord,
   notesKey,

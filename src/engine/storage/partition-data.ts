@@ -45,6 +45,12 @@ export class PartitionData implements Trimmable {
     settleDeletions(this, entry);
   }
 
+  /** `rest`: what of it has no successor yet. */
+  replace(entry: Entry, how: 'whole' | 'rest'): void {
+    this.log.put(entry);
+    if (how === 'rest' && this.superseded(entry.lsn) > 0) this.setSuperseded(entry.lsn, 0);
+  }
+
   indexEntry(entry: Entry): void {
     const { lsn, at, operation, changes } = entry;
     for (const change of changes) {

@@ -85,10 +85,10 @@ export class EngineMetrics {
     );
     this.#events = this.#counter(
       'baton_engine_damage_total',
-      'Entries found damaged on this disk, and repaired',
+      'Entries found damaged on this disk, repaired, and undone without being listed because they were damaged',
       ['event'],
     );
-    for (const event of ['damaged', 'repaired', 'refused', 'short', 'recovered'])
+    for (const event of ['damaged', 'repaired', 'unlisted', 'refused', 'short', 'recovered'])
       this.#events.inc({ event }, 0);
     this.#undone = this.#counter(
       'baton_engine_undone_total',
@@ -115,6 +115,7 @@ export class EngineMetrics {
 
   onEvent(event: PartitionEvent): void {
     if (event.event === 'undone') this.#undone.inc(event.count);
+    else if (event.event === 'unlisted') this.#events.inc({ event: event.event }, event.count);
     else if (event.event !== 'disk') this.#events.inc({ event: event.event });
   }
 

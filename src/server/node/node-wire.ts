@@ -96,9 +96,11 @@ function encodePartitionMessage(set: string, message: PartitionMessage): Payload
         ...(message.level === undefined ? [] : [message.level]),
       ]);
     case 'damaged':
-      return packed([...head, message.epoch, message.lsn]);
-    case 'repair':
-      return packed(head, [encodeEntry(message.entry)]);
+      return packed([...head, message.epoch, message.lsn, ...(message.rest === true ? [true] : [])]);
+    case 'repair': {
+      const { entry, upTo } = message;
+      return packed(upTo === undefined ? head : [...head, upTo.epoch, upTo.lsn], [encodeEntry(entry)]);
+    }
   }
 }
 
@@ -158,10 +160,14 @@ function decodePartitionMessage(
     case 'grant':
       return { type, gcn: n(0), session: n(1), number: n(2), ms: n(3), ...grantLevelIn(fields[4]) };
     case 'damaged':
-      return { type, epoch: n(0), lsn: n(1) };
+      return { type, epoch: n(0), lsn: n(1), ...(fields[2] === true && { rest: true }) };
     case 'repair':
       if (bodies.length !== 1) throw malformed();
-      return { type, entry: entryIn(bodies[0]!) };
+      return {
+        type,
+        entry: entryIn(bodies[0]!),
+        ...(fields.length > 0 && { upTo: { epoch: n(0), lsn: n(1) } }),
+      };
   }
 }
 

@@ -15,7 +15,6 @@
  *   crash, endless   no assertion failed, no error went unheard; the run came to its end
  */
 import { checkRun, type CopyRecord, type RunRecord, type StalenessBound } from '../../check/index.ts';
-import { DamagedEntry, type PartitionStore } from '../../engine/index.ts';
 import type { SimulationFailure } from '../seeded-run.ts';
 import { keyOf, type SetRecorder, valueOf } from './recorder.ts';
 import type { Region } from './region.ts';
@@ -87,44 +86,21 @@ function judgeSet(
     recorder.wrongs.map((what) => `${partitionSet}: ${what}`),
   );
   if (wrong !== undefined) return wrong;
-  const copies = !isHealed ? [] : regions.flatMap((region) => copyOf(region, partitionSet));
+  const copies = !isHealed ? [] : regions.map((region) => copyOf(region, partitionSet));
   const [found, ...more] = checkRun(record, { bound, feeds, copies });
   if (found === undefined) return undefined;
   const also = more.length === 0 ? '' : ` (and ${more.length} more)`;
   return { check: found.rule, message: `${partitionSet}: ${found.sentence}${also}` };
 }
 
-/** None if what is damaged beyond repair keeps it from being read; the last look has seen to it that nothing else does. */
-function copyOf(region: Region, partitionSet: string): readonly CopyRecord[] {
+/** The last look has seen to it that everything can be read. */
+function copyOf(region: Region, partitionSet: string): CopyRecord {
   const { store } = region.partition(partitionSet)!.core!;
-  const from = Math.max(store.base - 1, lastDamaged(store, 0) ?? 0);
-  const log = store.entriesAfter(from, Infinity).map(({ epoch, lsn }) => ({ epoch, lsn }));
-  const versions = readable(() => store.scan({ from: '', to: 'G', limit: Infinity }));
-  if (versions === undefined) return [];
+  const log = store.entriesAfter(store.base - 1, Infinity).map(({ epoch, lsn }) => ({ epoch, lsn }));
+  const versions = store.scan({ from: '', to: 'G', limit: Infinity });
   const documents = versions.map((version) => {
     const { epoch, lsn } = version;
     return [keyOf(version), { epoch, lsn, value: valueOf(version)! }] as const;
   });
-  return [{ region: region.name, log, documents: new Map(documents) }];
-}
-
-function readable<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof DamagedEntry) return undefined;
-    throw error;
-  }
-}
-
-/** The last entry behind that LSN which cannot be read. */
-export function lastDamaged(store: PartitionStore, after: number): number | undefined {
-  return damagedAfter(store, after).at(-1);
-}
-
-export function damagedAfter(store: PartitionStore, after: number): readonly number[] {
-  const damaged: number[] = [];
-  for (let lsn = after + 1; lsn <= store.tail.lsn; lsn += 1)
-    if (readable(() => store.entry(lsn) ?? null) === undefined) damaged.push(lsn);
-  return damaged;
+  return { region: region.name, log, documents: new Map(documents) };
 }

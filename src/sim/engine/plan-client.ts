@@ -14,6 +14,7 @@ import {
   type PlannedAttempt,
   type PlanRan,
   RegionCache,
+  type Repeatable,
   repeatable,
   type Said,
   SessionTracker,
@@ -53,6 +54,8 @@ export interface PlanScene extends Omit<ClientScene, 'ask'> {
     talk: Omit<Conversation<R>, 'carryOut'>,
     work: (partition: EnginePartition) => Promise<R>,
   ): void;
+  /** The GCN of which each region knows; it rises with every failover. */
+  gcnsOf(partitionSet: string): readonly number[];
   /** Who a region believes to be the writer. */
   hintIn(region: string, partitionSet: string): WriterHint | undefined;
   /** What a plan may not do, under the name of the check. */
@@ -77,6 +80,8 @@ export class PlanClient {
   readonly #sessions = new Map<string, string>();
   #tracker = new SessionTracker();
   #underWay = 0;
+  /** How the plan of the last write could repeat it. */
+  #couldRepeat: Repeatable = 'no';
   /** What it has yet to do after healing. */
   #owes: ('write' | 'read')[] = ['write', 'read'];
 
@@ -127,15 +132,25 @@ export class PlanClient {
     }
   }
 
-  /** Nothing is wrong any more, so nothing may fail. */
+  /**
+   * Nothing is wrong any more, so nothing may fail. But a forced failover that was ordered before may come now, and undo what its
+   * writer had not committed: who wrote that without an operation id cannot be told what became of it, and writes once more.
+   */
   async #afterHealing(recorder: SetRecorder): Promise<void> {
     const scene = this.#scene;
     const { boundMs, level } = scene;
+    const before = scene.gcnsOf(recorder.partitionSet);
     const what = this.#owes[0] ?? 'write';
     const read = (): Promise<string> => this.#read(recorder, this.#workload.document(), level, boundMs);
     let outcome =
       what === 'write' ? await this.#write(recorder, this.#workload.upsert(), boundMs) : await read();
     if (outcome === 'SESSION_UNDONE') outcome = await read();
+    // Some region may have been asked that had not heard of it yet.
+    const isFailedOver = Math.max(...scene.gcnsOf(recorder.partitionSet)) > Math.min(...before);
+    if (outcome === 'OUTCOME_UNKNOWN' && this.#couldRepeat === 'no' && isFailedOver) {
+      scene.count('plan: unknown through a failover after healing');
+      return;
+    }
     if (outcome !== 'ok')
       scene.onWrong(
         'plan.recovery',
@@ -158,11 +173,12 @@ export class PlanClient {
       ...(isNamed && { operation }),
     };
     const began = now();
+    this.#couldRepeat = repeatable(request, { conditions: this.#style.conditions });
     for (let leftMs = timeoutMs; ; leftMs = REPEATED_WITHIN_MS) {
       const start = now();
       const ran = await this.#run<WriteAnswer>(
         recorder,
-        { kind: 'write', repeatable: repeatable(request, { conditions: this.#style.conditions }) },
+        { kind: 'write', repeatable: this.#couldRepeat },
         leftMs,
         (partition, forMs) => partition.write(bentRequest(request, this.#scene.defect), forMs),
       );

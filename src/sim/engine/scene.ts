@@ -210,7 +210,7 @@ export class Scene {
     if (this.#unhealed.length > 0) return;
     for (const recorder of this.#recorders) recorder.quietFrom = this.world.now;
     const process = this.#processOf('client-0');
-    const look = new LastLook(this.#looker, process, this.#regions, this.#ask, this.#count);
+    const look = new LastLook(this.#looker, process, this.#regions, this.#ask);
     process.inside(() => void look.at(this.#recorders).then(() => (this.#isLooked = true)))();
     await this.#run(this.world.now + LAST_LOOK_MS, () => this.#isLooked);
     if (!this.#isLooked)
@@ -415,6 +415,8 @@ export class Scene {
         };
         converse(this.world, from, to.process, { ...talk, carryOut });
       },
+      gcnsOf: (partitionSet) =>
+        this.#regions.flatMap((region) => region.agentOf(partitionSet)?.state?.gcn ?? []),
       hintIn: (region, partitionSet) => {
         const { writer, gcn } = regionOf(region).agentOf(partitionSet)?.state ?? {};
         return writer === undefined || writer === null ? undefined : { region: writer, gcn: gcn! };

@@ -13,8 +13,7 @@ import {
   straggling,
   type WhenLink,
 } from '../core/index.ts';
-import { contains, type DiskImage } from '../../engine/index.ts';
-import { lastDamaged } from './checks.ts';
+import { contains, DamagedEntry, type DiskImage, type PartitionStore } from '../../engine/index.ts';
 import type { SimProcess } from '../process.ts';
 import type { ScheduledFault } from '../seeded-run.ts';
 import type { World } from '../world.ts';
@@ -301,7 +300,7 @@ export class Weather {
         return false;
       const { lsn } = core.status().progress;
       // What is damaged there may be here alone.
-      if (lastDamaged(core.store, core.store.base - 1) !== undefined) return false;
+      if (isLogDamaged(core.store)) return false;
       return (
         own.committed.lsn <= lsn &&
         contains({ table: core.store.notes.table, tail: core.store.tail }, own.committed)
@@ -369,5 +368,15 @@ export class Weather {
         assert(process !== undefined, `there is no process ${name}`);
         return process;
       });
+  }
+}
+
+function isLogDamaged(store: PartitionStore): boolean {
+  try {
+    for (let { base: lsn } = store; lsn <= store.tail.lsn; lsn += 1) store.entry(lsn);
+    return false;
+  } catch (error) {
+    if (error instanceof DamagedEntry) return true;
+    throw error;
   }
 }

@@ -45,6 +45,9 @@ export function observedStore(
     get logBytes() {
       return store.logBytes;
     },
+    get unreadable() {
+      return store.unreadable;
+    },
     newest: (key) => store.newest(key),
     glance: (key) => store.glance(key),
     version: (key, lsn) => store.version(key, lsn),
@@ -59,7 +62,8 @@ export function observedStore(
       store.append(entries);
     },
     truncate: (lsn, undoneAt) => store.truncate(lsn, undoneAt),
-    replace: (entry) => store.replace(entry),
+    replace: (entry, how) => store.replace(entry, how),
+    giveUp: (entries, undoneAt) => store.giveUp(entries, undoneAt),
     trim: (lsn) => store.trim(lsn),
     clear: (base) => store.clear(base),
     note: (changes) => store.note(changes),

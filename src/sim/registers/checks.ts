@@ -113,13 +113,13 @@ function checkRejected({ operations }: Evidence, chosen: readonly Chosen[]): str
 }
 
 function checkProgress({ due }: Evidence): string | undefined {
-  const done = due.filter(isDone).length;
+  const done = due.filter(wasDone).length;
   if (due.length < FEW_DUE || done >= due.length * LEAST_SHARE) return undefined;
   return `only ${done} of ${due.length} calls were done that began during the faults, with all they needed in reach`;
 }
 
 /** Whether it was told what it wanted to know: that it was carried out, or what kept it from being. */
-export function isDone({ outcome, version }: RecordedCall): boolean {
+export function wasDone({ outcome, version }: RecordedCall): boolean {
   return outcome === 'committed' || version !== undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * When a call may be expected to be done: when through all of its time its client reaches so many acceptors that both quorums are
- * among them. Everything is read from the schedule. Where that is hard to say, nothing is expected: after a fault the library needs a
+ * When a call may be expected to be done: when it has time for several rounds, one of which goes unanswered, and when through all of
+ * that time its client reaches so many acceptors that both quorums are among them. Everything is read from the schedule. Where that is hard to say, nothing is expected: after a fault the library needs a
  * moment to find an acceptor again, a damaged disk stays damaged, and a changed set of acceptors wants all of them.
  */
 import type { ScheduledFault } from '../seeded-run.ts';
@@ -10,6 +10,8 @@ import { acceptorName, type FaultName } from './faults.ts';
 export type Fairness = (client: string, fromMs: number, untilMs: number) => boolean;
 
 const HARMLESS: readonly FaultName[] = ['duplicate', 'clock jump', 'change set'];
+/** So many requests that take their longest. */
+const TIME_FOR = 4;
 const FOR_GOOD: readonly FaultName[] = ['forget', 'roll back', 'garble'];
 
 export function fairness(
@@ -25,6 +27,7 @@ export function fairness(
     ...schedule.filter(({ kind }) => kind === 'change set').map(({ fromMs }) => fromMs),
   );
   return (client, fromMs, untilMs) => {
+    if (untilMs - fromMs < TIME_FOR * requestTimeoutMs) return false;
     const isChanged = untilMs >= changedAt;
     const inForce = isChanged ? names : names.slice(0, acceptors);
     const met = faults.filter((fault) => fault.fromMs <= untilMs && fault.untilMs > fromMs);

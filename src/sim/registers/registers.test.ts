@@ -44,10 +44,13 @@ describe('the library under simulation', () => {
 });
 
 /** Each of these has failed, for the reason given. They stand for their defect only as long as seeds draw what they drew. */
-const REGRESSIONS = [1196].map((seed) => ({
-  seed,
-  was: 'of two who continued one operation, one took the attempt of the other for its own',
-}));
+const REGRESSIONS: readonly { readonly seed: number; readonly was: string }[] = [
+  { seed: 1196, was: 'of two who continued one operation, one took the attempt of the other for its own' },
+  ...[616_201_475, 616_202_711, 616_203_673].map((seed) => ({
+    seed,
+    was: 'the campaign asked for progress where no quorum was within reach',
+  })),
+];
 
 test.each(REGRESSIONS)('seed $seed holds: $was', async ({ seed }) => {
   expect((await registersSimulation.run(seed)).failure).toBeUndefined();
@@ -57,8 +60,8 @@ test.each(REGRESSIONS)('seed $seed holds: $was', async ({ seed }) => {
 const PLANTED: readonly { defect: Defect; from: number; within: number; check: string }[] = [
   // Mostly rule 8 notices what is missing, and then there are too few acceptors left to work with.
   { defect: 'answers before sync', from: 1, within: 20, check: 'recovery' },
-  { defect: 'reads before sync', from: 30, within: 20, check: 'recovery' },
-  { defect: 'versions repeat', from: 15, within: 20, check: 'ancestry' },
+  { defect: 'reads before sync', from: 1, within: 20, check: 'recovery' },
+  { defect: 'versions repeat', from: 31, within: 20, check: 'ancestry' },
   { defect: 'ignores conditions', from: 1, within: 20, check: 'ancestry' },
   { defect: 'forgets silently', from: 1, within: 20, check: 'ancestry' },
 ];

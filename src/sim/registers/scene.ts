@@ -16,7 +16,7 @@ import type { SimProcess } from '../process.ts';
 import type { ScheduledFault, SimulationFailure } from '../seeded-run.ts';
 import { World } from '../world.ts';
 import { Ancestry } from './ancestry.ts';
-import { isDone, judge } from './checks.ts';
+import { judge, wasDone } from './checks.ts';
 import { Board } from './board.ts';
 import { type ClientScene, RegisterClient } from './client.ts';
 import type { RegistersConfiguration } from './configuration.ts';
@@ -135,7 +135,7 @@ export class Scene {
   #judge(): SimulationFailure | undefined {
     const { operations } = this.history;
     const due = this.#due();
-    const done = due.filter(isDone).length;
+    const done = due.filter(wasDone).length;
     this.count('due: done', done);
     this.count('due: missed', due.length - done);
     if (this.#hasShownLittle()) this.count('weak seed');

@@ -13,7 +13,8 @@ export function entriesOf(store: PartitionStore, lsn: number, maxBytes: number):
   return entries.map((entry) => (entry.lsn < store.base ? aliveIn(store, entry) : entry));
 }
 
-function aliveIn(store: PartitionStore, entry: Entry): Entry {
+/** Without what was changed or deleted since, up to the base. */
+export function aliveIn(store: PartitionStore, entry: Entry): Entry {
   const changes = entry.changes.filter((change) => isAlive(store, change, entry.lsn));
   if (changes.length === entry.changes.length) return entry;
   const { encoded: _, ...rest } = entry;

@@ -34,6 +34,8 @@ export interface FollowingPort {
   flushSoon(): void;
   /** Entries were undone: from behind that LSN on. `committed`: this copy knew the first of them to be globally committed. */
   undone(count: number, after: number, committed: boolean): void;
+  /** So many of them were damaged, and are in no list here. */
+  unlisted(count: number): void;
   /** Entries came in, or marks. */
   advanced(entries: readonly Entry[]): void;
   /** Whether that entry, which is known here to be globally committed, may be undone (`undoing.ts`). */

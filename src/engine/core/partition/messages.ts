@@ -158,5 +158,16 @@ export type PartitionMessage =
   /** Not in that epoch: `gcn` is what the sender knows. */
   | ({ readonly type: 'refuse' } & InSession)
   /** The entry is damaged here: whoever has it sends it. It is the same in every log that has it. */
-  | { readonly type: 'damaged'; readonly epoch: Epoch; readonly lsn: number }
-  | { readonly type: 'repair'; readonly entry: Entry };
+  | {
+      readonly type: 'damaged';
+      readonly epoch: Epoch;
+      readonly lsn: number;
+      /** Who asks knows what to do with the rest of an entry. */
+      readonly rest?: true;
+    }
+  | {
+      readonly type: 'repair';
+      readonly entry: Entry;
+      /** The sender's log ends there and goes on behind it: of an entry up to there this is what documents still need. */
+      readonly upTo?: Position;
+    };

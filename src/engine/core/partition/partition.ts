@@ -8,8 +8,9 @@
  * It knows nothing of how failover is decided. It asks `mayWrite` before it takes a write or shows something strongly, and
  * tells its agent when something has changed that the agent should know of.
  */
-import { comparePositions, type Entry, epochOf, gcnOf, type Position, primaryOf } from '../model.ts';
+import { comparePositions, epochOf, gcnOf, type Position, primaryOf } from '../model.ts';
 import type { PartitionStore } from '../store.ts';
+import { Damage } from './damage.ts';
 import { Following } from './following.ts';
 import type { RegionName } from './forwarder.ts';
 import type { Marks, PartitionMessage } from './messages.ts';
@@ -24,7 +25,6 @@ import type {
 } from './port.ts';
 import { contains, epochAt } from './progress-table.ts';
 import { type Consistency, Reign, type WriterRole } from './reign.ts';
-import { Repairs } from './repair.ts';
 import { Verifying } from './verifying.ts';
 import { Waits } from './waits.ts';
 
@@ -39,7 +39,7 @@ export class PartitionStateMachine {
   /** Requests that wait for something of this partition. */
   readonly waits: Waits;
   readonly #incarnation: number;
-  readonly #repairs: Repairs;
+  readonly damage: Damage;
   readonly #verifying: Verifying;
   readonly #undone: OpenUndone;
   #consistency: Consistency;
@@ -68,7 +68,7 @@ export class PartitionStateMachine {
     this.#fence = store.notes.fence;
     this.#durable = store.tail;
     this.#onItsWay = store.tail;
-    this.#repairs = new Repairs(store);
+    this.damage = new Damage(this);
     this.#undone = new OpenUndone(store);
     this.#verifying = this.#newVerifying();
   }
@@ -302,11 +302,8 @@ export class PartitionStateMachine {
   // ---- messages
 
   onMessage(from: RegionName, message: PartitionMessage): void {
-    if (message.type === 'damaged') {
-      const entry = this.#repairs.answer(message);
-      if (entry !== undefined) this.port.send(from, { type: 'repair', entry });
-    } else if (message.type === 'repair') {
-      this.#onRepair(message.entry);
+    if (message.type === 'damaged' || message.type === 'repair') {
+      this.damage.onMessage(from, message);
     } else if (message.gcn < this.#fence) {
       // Everybody's replication of an older epoch is refused (rule 7).
       if (message.type !== 'refuse' && 'session' in message)
@@ -376,20 +373,9 @@ export class PartitionStateMachine {
     }
   }
 
-  #onRepair(entry: Entry): void {
-    if (!this.#repairs.take(entry)) return;
-    this.port.event({ event: 'repaired', lsn: entry.lsn });
-    this.waits.again();
-    this.wantFlush();
-  }
-
-  /** A read met a damaged entry: everybody is asked for it. Any other error is thrown on. */
+  /** A read met a damaged entry. Any other error is thrown on. */
   noticeDamage(error: unknown): void {
-    const question = this.#repairs.noticed(error);
-    this.port.event({ event: 'damaged', lsn: question.lsn });
-    for (const region of this.options.regions) {
-      if (region !== this.options.region) this.port.send(region, question);
-    }
+    this.damage.notice(error);
   }
 
   linkLost(region: RegionName): void {
@@ -400,7 +386,7 @@ export class PartitionStateMachine {
 
   /** The link is there, or takes more again. */
   linkReady(region: RegionName): void {
-    for (const question of this.#repairs.questions) this.port.send(region, question);
+    this.damage.ask(region);
     this.#verifying.recovery?.linkReady(region);
     if (this.#reign !== undefined) {
       this.#reign.forwarder.invite(region, this.port.now());
@@ -424,6 +410,7 @@ export class PartitionStateMachine {
       this.#following?.nextAt ?? Infinity,
       this.#verifying.recovery?.nextAt ?? Infinity,
       this.waits.nextAt,
+      this.damage.nextAt,
       this.#diskAgainAt,
     );
   }
@@ -438,6 +425,7 @@ export class PartitionStateMachine {
       this.wantFlush();
     }
     this.waits.wake(now);
+    this.damage.wake(now);
     if (now >= this.#diskAgainAt) {
       this.#diskAgainAt = now + DISK_AGAIN_MS;
       this.wantFlush();

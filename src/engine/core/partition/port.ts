@@ -30,6 +30,8 @@ export interface PartitionPort {
 
 export type PartitionEvent =
   | { readonly event: 'undone'; readonly count: number; readonly after: number; readonly committed: boolean }
+  /** Of those that were undone, so many were damaged, and are not in the list of undone writes here. */
+  | { readonly event: 'unlisted'; readonly count: number }
   | { readonly event: 'damaged' | 'repaired'; readonly lsn: number }
   /** This copy does not follow that writer, whose log lacks an entry that is known here to be globally committed. */
   | { readonly event: 'refused'; readonly writer: RegionName; readonly lsn: number }

@@ -30,6 +30,8 @@ export interface RecoveryPort {
   flushSoon(): void;
   /** Entries behind that LSN were undone. */
   undone(count: number, after: number, committed: boolean): void;
+  /** So many of them were damaged, and are in no list here. */
+  unlisted(count: number): void;
   /** Whether that entry, which is known here to be globally committed, may be undone (`undoing.ts`). */
   mayUndo(position: Position): boolean;
   /** The log is the longest now. */

@@ -153,17 +153,130 @@ describe('damage in what a reader is to be sent', () => {
   });
 });
 
-test('damage in what is to be undone makes a full copy', () => {
+describe('damage that the others have trimmed', () => {
+  /** Versions of x, a batch of y and z, and a new y; `a` and `c` have trimmed all but the end. */
+  function trimmed(): PartitionScene {
+    const scene = new PartitionScene();
+    scene.reign('a', 1);
+    for (const value of [1, 2]) scene.put('a', 'x', value);
+    for (const id of ['y', 'y', 'x', 'z']) scene.put('a', id, `${id} anew`);
+    scene.settle();
+    for (const region of ['a', 'c']) scene.store(region).trim(5);
+    return scene;
+  }
+
+  const fed = (scene: PartitionScene): string => {
+    const answer = scene.feed('b');
+    return answer.outcome === 'done' ? 'done' : answer.code;
+  };
+
+  test('is settled: the log begins behind it, and nothing that is needed is missing', () => {
+    const scene = trimmed();
+    scene.copy('b').damage(2);
+    expect(fed(scene)).toBe('DAMAGED');
+    scene.pass(2000);
+    scene.machine('b').damage.settle();
+    expect(scene.store('b').base).toBe(3);
+    expect(fed(scene)).toBe('done');
+    expect(scene.copy('b').events.map(({ event }) => event)).toEqual(['damaged', 'repaired']);
+    expect(shown(scene.read('b', 'x', 'Eventual'))).toBe('x anew');
+  });
+
+  test('is not taken from them as if it were all of the entry', () => {
+    const scene = trimmed();
+    scene.copy('b').damage(3);
+    scene.feed('b');
+    scene.settle();
+    expect(() => scene.store('b').entry(3)).toThrow(DamagedEntry);
+    scene.machine('b').damage.settle();
+    expect(scene.store('b').base).toBe(1);
+  });
+
+  test('is not settled before what they trimmed is known here to be committed', () => {
+    const scene = trimmed();
+    scene.copy('b').damage(2);
+    scene.store('b').note({ gclsn: 4 });
+    scene.feed('b');
+    scene.machine('b').onMessage('c', {
+      type: 'repair',
+      entry: { epoch: scene.store('b').tail.epoch, lsn: 2, at: 0, statuses: [], changes: [] },
+      upTo: { epoch: scene.store('b').tail.epoch, lsn: 5 },
+    });
+    scene.pass(2000, { delivering: false });
+    scene.machine('b').damage.settle();
+    expect(() => scene.store('b').entry(2)).toThrow(DamagedEntry);
+    expect(scene.store('b').base).toBe(1);
+  });
+
+  test('keeps a reader that has to copy everything waiting no longer than that', () => {
+    const scene = trimmed();
+    scene.copy('b').damage(2);
+    scene.reign('b', 2);
+    scene.settle();
+    scene.crash('c');
+    scene.copy('c').disk.replaceDisk();
+    scene.start('c');
+    scene.store('b').trim(4);
+    scene.follow('c', 2, 'b');
+    scene.pass(3000);
+    expect(scene.machine('c').isReadable).toBe(false);
+    scene.machine('b').damage.settle();
+    scene.pass(3000);
+    expect(scene.machine('c').isReadable).toBe(true);
+    expect(shown(scene.read('c', 'x', 'Eventual'))).toBe('x anew');
+  });
+
+  test('is noticed by trimming, though nobody reads it', () => {
+    const scene = trimmed();
+    scene.copy('b').damage(2);
+    scene.store('b').trim(5);
+    scene.machine('b').damage.settle();
+    scene.pass(2000);
+    scene.machine('b').damage.settle();
+    expect(scene.store('b').unreadable).toBeUndefined();
+  });
+});
+
+describe('a question', () => {
+  test('is asked again until it is answered, less and less often', () => {
+    const scene = threeEntries();
+    scene.copy('b').damage(2);
+    scene.read('b', 'y', 'Eventual');
+    let asked = 0;
+    for (let seconds = 0; seconds < 60; seconds += 1) {
+      scene.pass(1000, { delivering: false });
+      asked += scene.drop(({ message }) => message.type === 'damaged') / 2;
+    }
+    expect(asked).toBeGreaterThan(4);
+    expect(asked).toBeLessThan(10);
+    scene.pass(40_000);
+    expect(shown(scene.read('b', 'y', 'Eventual'))).toBe('y');
+    scene.pass(60_000, { delivering: false });
+    expect(scene.sent('damaged')).toEqual([]);
+  });
+
+  test('is not asked with every read', () => {
+    const scene = threeEntries();
+    scene.copy('b').damage(2);
+    for (let times = 0; times < 100; times += 1) scene.read('b', 'y', 'Eventual');
+    expect(scene.sent('damaged')).toHaveLength(2);
+    expect(scene.copy('b').events).toEqual([{ event: 'damaged', lsn: 2 }]);
+  });
+});
+
+test('damage in what is to be undone makes a full copy, and what can be read is listed', () => {
   const scene = threeEntries();
   scene.cut('a', 'b');
   scene.cut('a', 'c');
-  scene.put('a', 'w', 'false');
+  for (const id of ['u', 'v', 'w']) scene.put('a', id, 'false');
   scene.settle();
-  scene.copy('a').damage(4);
+  scene.copy('a').damage(5);
   scene.reign('b', 2, ['b', 'c']);
   scene.follow('a', 2, 'b');
   scene.mend('a', 'b');
   scene.settle();
   expect(scene.log('a')).toEqual(scene.log('b'));
   expect(scene.machine('a').isReadable).toBe(true);
+  expect([...scene.store('a').undone()].map(({ entry }) => entry.lsn)).toEqual([4, 6]);
+  expect(scene.copy('a').events).toContainEqual({ event: 'unlisted', count: 1 });
 });

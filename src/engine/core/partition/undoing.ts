@@ -2,13 +2,16 @@
  * Undoing what another history does not contain. One thing is not undone at Strong: what this copy knows to be globally
  * committed. Everybody who may be elected has that on disk, so a writer without it has lost it, and is not followed.
  */
-import { DamagedEntry, type PartitionStore } from '../store.ts';
+import type { PartitionStore } from '../store.ts';
 import type { Position } from '../model.ts';
+import { cutBehind } from './cutting.ts';
 import { epochAt, upTo } from './progress-table.ts';
 
 export interface UndoingPort {
   wallClock(): number;
   undone(count: number, after: number, committed: boolean): void;
+  /** So many of them were damaged, and are in no list here. */
+  unlisted(count: number): void;
   /** Whether that entry, which is known here to be globally committed, may be undone all the same. */
   mayUndo(position: Position): boolean;
 }
@@ -30,11 +33,10 @@ export function undoBehind(
     return 'refused';
   port.undone(tail.lsn - shared, shared, isCommitted);
   const from = Math.max(shared, base - 1);
-  try {
-    if (tail.lsn > from) store.truncate(from, port.wallClock());
-  } catch (error) {
-    if (error instanceof DamagedEntry) return 'useless';
-    throw error;
+  const unread = tail.lsn > from ? cutBehind(store, from, port.wallClock()) : 0;
+  if (unread > 0) {
+    port.unlisted(unread);
+    return 'useless';
   }
   store.note({ table: upTo(notes.table, from), gclsn: Math.min(notes.gclsn, from) });
   return from === shared ? 'done' : 'useless';

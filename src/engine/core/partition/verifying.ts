@@ -92,6 +92,7 @@ export class Verifying {
       flushSoon: (): void => this.#copy.wantFlush(),
       undone: (count: number, after: number, committed: boolean): void =>
         port.event({ event: 'undone', count, after, committed }),
+      unlisted: (count: number): void => port.event({ event: 'unlisted', count }),
       mayUndo: ({ epoch }: Position): boolean =>
         this.#copy.consistency.level !== 'Strong' || gcnOf(epoch) < this.#sureFrom,
     };
