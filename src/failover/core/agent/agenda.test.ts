@@ -95,3 +95,37 @@ describe('a hint that has not come', () => {
     expect(next()).toEqual({ at: LEARNED_AT + 3000, why: 'overdue' });
   });
 });
+
+describe('a writer that gets no lease', () => {
+  const STATE = runBy(MACHINE_VERSION);
+  /** How long it waits after each of its updates, while it has no lease after them. */
+  const waits = (agenda: Agenda, updates: number): readonly number[] => {
+    let now = 0;
+    return Array.from({ length: updates }, () => {
+      agenda.updateStarted();
+      agenda.updateEnded(now);
+      agenda.noteLease(false);
+      agenda.wantAgain(now, STATE);
+      const { at } = agenda.next(STATE, new Watch(), true, false);
+      const waited = at - now;
+      now = at;
+      return waited;
+    });
+  };
+  const newAgenda = (): Agenda => {
+    const { observer } = namedPolicy('baton');
+    return new Agenda({ region: 'a', observer, hints: true, firstBeatAt: LATER, version: MACHINE_VERSION });
+  };
+
+  test('asks soon again for a while, and then leaves the others room for the updates that it waits for', () => {
+    expect(waits(newAgenda(), 7)).toEqual([200, 200, 200, 400, 800, 1000, 1000]);
+  });
+
+  test('is as eager as before once it has had one', () => {
+    const agenda = newAgenda();
+    waits(agenda, 6);
+    agenda.noteLease(true);
+    agenda.updateStarted();
+    expect(waits(agenda, 1)).toEqual([200]);
+  });
+});

@@ -18,6 +18,8 @@ export interface Due {
 
 const NEVER: Due = { at: Infinity, why: 'soon' };
 const POLL_MS = 1000;
+/** A new writer whose readers are about to follow it asks so many times as fast as it may. */
+const EAGER_UPDATES = 3;
 const SHORTEST_POLL_MS = 100;
 /**
  * A beat hint that is late by a tenth of an interval makes the observer read; but not before the lease has an interval left:
@@ -49,6 +51,8 @@ export class Agenda {
   #lastUpdateAt = -Infinity;
   #lastReadAt = -Infinity;
   #isReading = false;
+  /** Updates one after another that the writer still has no lease after. */
+  #inVain = 0;
 
   constructor(options: AgendaOptions) {
     this.#options = options;
@@ -68,9 +72,20 @@ export class Agenda {
     this.#soonAt = Math.min(this.#soonAt, at);
   }
 
-  /** The same, but not so soon after the last one: for what will not change from one moment to the next. */
+  /**
+   * The same, but not so soon after the last one: for what will not change from one moment to the next. A writer that is refused its
+   * lease waits for others, and they have to get an update through as well: it leaves them more and more room.
+   */
   wantAgain(now: number, state: FailoverState | undefined): void {
-    this.want(Math.max(now, this.#lastUpdateAt + pollMs(state)));
+    const poll = pollMs(state);
+    const interval = state?.configuration.timings.intervalMs ?? poll;
+    const longer = Math.min(interval, poll * 2 ** Math.max(0, this.#inVain - EAGER_UPDATES));
+    this.want(Math.max(now, this.#lastUpdateAt + Math.max(poll, longer)));
+  }
+
+  /** What an update of the writer came to. */
+  noteLease(hasLease: boolean): void {
+    this.#inVain = hasLease ? 0 : this.#inVain + 1;
   }
 
   updateStarted(): void {

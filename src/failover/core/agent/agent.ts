@@ -159,6 +159,7 @@ export class AgentStateMachine {
       this.#duties?.settled();
       // Rule 3: from the start of that update, and only if it raised the beat and came back naming us writer.
       if (done?.isRenewal === true) this.#renew(update.startedAt, state);
+      this.#agenda.noteLease(state.writer !== this.#options.region || this.#leaseUntil > now);
       // Rule 19: writes resume only on an own update that shows that they may.
       this.#isQuiesced = state.quiesce === true && state.writer === this.#options.region;
       if (update.scheduled) this.#nextHeartbeat(state, took, now);
