@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanEnvironment, runQuietly } from './run.mjs';
 
-const SECONDS = 90;
+const SECONDS = 300;
 
 /** The first test that fails, if one does. A file that does not even load is a problem of the mutant, not a catch. */
 export async function runTests(tree, files) {
