@@ -79,7 +79,7 @@ AllFeatures == {
 Parts == {
   "1", "2", "2-gcn", "3-start", "3-read", "3-unknown", "3-restart", "4-compare", "4-wait", "4-margin",
   "4-learn", "5", "6", "7-fence", "7-clear", "7-reads", "8", "9", "9-set", "10", "10-keep", "11",
-  "11-reach", "12", "12-keep", "12-all", "12-triple", "13-graceful", "13-restart", "13-all", "13-learn",
+  "11-reach", "11-weak", "12", "12-keep", "12-all", "12-triple", "13-graceful", "13-restart", "13-all", "13-learn",
   "14-add", "14-remove", "15-lease", "15-lease-set", "15-commit", "15-asked", "16-commit", "16-durable",
   "16-tail", "17", "18-remove", "18-add", "18-equal", "18-wait", "19-target", "19-epoch", "19-clear", "19-resume",
   "20", "20-abort", "21", "22-report", "22-clear", "22-grants", "22-raise"}
@@ -593,7 +593,12 @@ Reachers(set) == IF Rule("11-reach") /\ Reaching(set) # {} THEN Reaching(set) EL
 
 Highest(set) == {x \in set : \A y \in set : AtLeast(st.progress[x], st.progress[y])}
 
-Candidates == IF Rule("11") THEN Highest(Reachers(Eligible)) ELSE Eligible
+(* Where commits wait for nobody, what the elected one lacks is lost, and it renews its lease alone: the
+   highest progress comes first. *)
+Candidates ==
+  IF ~Rule("11") THEN Eligible
+  ELSE IF Weak /\ Rule("11-weak") THEN Reachers(Highest(Eligible))
+  ELSE Highest(Reachers(Eligible))
 
 MayElect ==
   /\ st.phase = "Ungraceful"

@@ -61,7 +61,7 @@ export function draftOf(setting: Setting, region: Region, choice: Choice): Draft
     silence: { isOfNow: isWatched, ticks: isWatched ? watch : 0 },
     step: {
       isOfNow: isStep,
-      ticks: setting.isTimed ? (step ?? 0) : choice.isLate === true ? setting.lease : 0,
+      ticks: setting.isTimed ? (step ?? 0) : choice.isLate === true ? waitTicks(setting) : 0,
     },
     canCommit: choice.cannotCommit !== true,
     reaches: choice.reaches ?? all,

@@ -167,17 +167,39 @@ export const RIGHTS_MUTANTS: readonly Mutant[] = [
     ),
   },
   {
+    id: 'first-reporter-elected',
+    rule: 9,
+    what: 'at the weaker levels one region that has reported is elected before the others can',
+    file: `${MACHINE}/election.ts`,
+    find: 'return reporters.length * 2 > built.length ||',
+    replace: 'return reporters.length > 0 ||',
+    tests: [`${MACHINE}/election.test.ts`],
+    simulated: 'what an election costs at the weaker levels is listed',
+  },
+  {
     id: 'priority-before-progress',
     rule: 11,
     what: 'the region of the highest priority is elected, however far behind it is',
     file: `${MACHINE}/election.ts`,
-    find: `        compareProgress(currentReport(state, b)!.progress, currentReport(state, a)!.progress) ||
-        priorityOf(priorities, a) - priorityOf(priorities, b),`,
-    replace: `        priorityOf(priorities, a) - priorityOf(priorities, b) ||
-        compareProgress(currentReport(state, b)!.progress, currentReport(state, a)!.progress),`,
+    find: `      compareProgress(currentReport(state, b)!.progress, currentReport(state, a)!.progress) ||
+      second.after - first.after ||
+      priorityOf(priorities, a) - priorityOf(priorities, b)`,
+    replace: `      second.after - first.after ||
+      priorityOf(priorities, a) - priorityOf(priorities, b) ||
+      compareProgress(currentReport(state, b)!.progress, currentReport(state, a)!.progress)`,
     tests: [`${MACHINE}/election.test.ts`],
     simulated:
       'any member of the lease set has what was committed at Strong, and at weaker levels what it costs is listed',
+  },
+  {
+    id: 'reach-before-progress',
+    rule: 11,
+    what: 'at the weaker levels a region that reaches more others is elected, however far behind it is',
+    file: `${MACHINE}/election.ts`,
+    find: 'return { before: rank(isChosen, isKept), after: rank(isPlaced, isQuiet, reachesEnough) };',
+    replace: 'return { before: rank(isChosen, isKept, isPlaced, isQuiet, reachesEnough), after: 0 };',
+    tests: [`${MACHINE}/election.test.ts`],
+    simulated: 'what an election costs at the weaker levels is listed',
   },
   {
     id: 'restart-forgets-what-it-granted',

@@ -467,4 +467,12 @@ describe('baton doctor --if-dies', () => {
     ]);
     expect((await effects('north')).map(([effect]) => effect)).toEqual(['nothing', 'nothing']);
   });
+
+  it('counts the lease that an election at a weaker level waits for most of the regions', async () => {
+    fake.everywhere('items-00', (view) => {
+      view.configuration['consistency'] = 'Session';
+      view.regions['north']!.isLive = false;
+    });
+    expect((await effects('west'))[0]![1]).toMatch(/^Writes move to east in about 6\.0 s;/);
+  });
 });

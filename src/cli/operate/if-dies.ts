@@ -74,12 +74,20 @@ function writerDies(
     const sentence = `Writes stop: ${winner} alone is below the minimum durability of ${configuration.minDurability}.`;
     return { effect: 'outage', sentence, newWriteRegion: winner };
   }
-  const { leaseMs, settleMs } = timingsOf(state);
-  const withinMs = certainlyOver(leaseMs) + settleMs;
+  const { leaseMs } = timingsOf(state);
+  const withinMs = certainlyOver(leaseMs) + electionMs(state, survivors);
   const lossWrites = isStrict ? 0 : (lagOf(one, winner)?.entries ?? 0);
   const loss = isStrict ? 'nothing acknowledged is lost' : lossText(lossWrites);
   const sentence = `Writes move to ${winner} in about ${millis(withinMs)}; ${loss}.`;
   return { effect: 'failover', sentence, newWriteRegion: winner, withinMs, lossWrites };
+}
+
+/** At the weaker levels an election waits for most of the built regions, a lease at the most; no longer than for all that there are. */
+function electionMs(state: PartitionSetView, survivors: readonly string[]): number {
+  const { settleMs, leaseMs } = timingsOf(state);
+  const built = Object.values(state.regions).filter((region) => !isBuilding(region)).length;
+  const isHeard = survivors.length * 2 > built || survivors.length === built - 1;
+  return needsLeaseSet(state.configuration.consistency) || isHeard ? settleMs : certainlyOver(leaseMs);
 }
 
 function lossText(writes: number): string {

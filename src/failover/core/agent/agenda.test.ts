@@ -129,3 +129,44 @@ describe('a writer that gets no lease', () => {
     expect(waits(agenda, 1)).toEqual([200]);
   });
 });
+
+describe('an election', () => {
+  const between = (changes: Parameters<typeof configurationOf>[0], reporters: readonly string[]): Due => {
+    const fresh = newState('ps', configurationOf({ timings: PROFILES.fast, ...changes }));
+    const report = { progress: { epoch: 1, lsn: 1 }, gclsn: 1, reaches: [] };
+    const regions = Object.entries(fresh.regions).map(([name, region]): [string, typeof region] => [
+      name,
+      { ...region, version: MACHINE_VERSION, ...(reporters.includes(name) && { report }) },
+    ]);
+    const state: FailoverState = {
+      ...fresh,
+      writer: null,
+      phase: 'Ungraceful',
+      step: 2,
+      regions: Object.fromEntries(regions),
+    };
+    const watch = new Watch();
+    watch.onState(state, LEARNED_AT);
+    const { observer } = namedPolicy('baton');
+    const agenda = new Agenda({
+      region: 'b',
+      observer,
+      hints: true,
+      firstBeatAt: LATER,
+      version: MACHINE_VERSION,
+    });
+    agenda.updateEnded(LEARNED_AT);
+    agenda.startRead(LEARNED_AT);
+    return agenda.next(state, watch, true, false);
+  };
+
+  test.each([
+    ['after the settling time at Strong', { consistency: 'Strong' }, ['b'], 300],
+    ['after it when most regions have reported', { consistency: 'Session' }, ['b', 'c'], 300],
+    ['after a lease at a weaker level when most have not', { consistency: 'Session' }, ['b'], 3006],
+  ] as const)('is tried %s', (_, changes, reporters, afterMs) => {
+    const { why, at } = between(changes, reporters);
+    expect(why).toBe('settled');
+    expect(Math.round(at - LEARNED_AT)).toBe(afterMs);
+  });
+});

@@ -5,7 +5,13 @@
  */
 import { lookAgainMs } from '../scheduling/observer.ts';
 import type { PolicyElements } from '../scheduling/policy.ts';
-import { awakeIn, type FailoverState, missedBeats, type RegionName, settleMs } from '../machine/index.ts';
+import {
+  awakeIn,
+  electionWaitMs,
+  type FailoverState,
+  missedBeats,
+  type RegionName,
+} from '../machine/index.ts';
 import { certainlyOver } from '../time.ts';
 import type { Watch } from './watch.ts';
 
@@ -121,7 +127,7 @@ export class Agenda {
       dues.push({ at: Math.max(floor, this.#lastReadAt + pollMs(state)), why: 'poll' });
     }
     if (state.phase === 'Ungraceful') {
-      const settledAt = watch.stepAt + settleMs(state);
+      const settledAt = watch.stepAt + electionWaitMs(state, awakeIn(state, this.#options.version));
       if (settledAt > this.#lastUpdateAt) dues.push({ at: settledAt, why: 'settled' });
     }
     if (state.writer !== null && state.writer !== this.#options.region)

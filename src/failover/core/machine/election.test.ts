@@ -10,9 +10,10 @@ import {
   silence,
 } from '../../../../test/failover/reports.ts';
 import type { Configuration } from './configuration.ts';
-import { settleMs } from './election.ts';
+import { certainlyOver } from '../time.ts';
+import { electionWaitMs, settleMs } from './election.ts';
 import type { RegionReport } from './report.ts';
-import type { FailoverState } from './state.ts';
+import { type FailoverState, MACHINE_VERSION } from './state.ts';
 
 /** The writer A is silent; nobody has reported yet. */
 function raised(changes: Partial<Configuration> = {}, leaseSet?: readonly string[]): FailoverState {
@@ -75,6 +76,117 @@ describe('the settling time', () => {
     const alone = settling(vain(1), 'B', { reaches: [] });
     expect(alone).toMatchObject({ writer: 'B', damping: { vain: 2 } });
     expect(after(alone, (now) => heartbeat(now, 'B')).damping.vain).toBe(0);
+  });
+});
+
+describe('at the weaker levels, where no lease set protects what was acknowledged', () => {
+  const LEASE = certainlyOver(45_000);
+  const session = (changes: Partial<Configuration> = {}) =>
+    raised({ minDurability: 1, consistency: 'Session', ...changes });
+  const waited = (state: FailoverState, name: string, waitedMs: number, says: Partial<RegionReport> = {}) =>
+    accepted(state, heartbeat(state, name, { wait: { step: state.step, waitedMs }, ...says }));
+
+  test('one region of three is not elected alone until a whole lease has passed', () => {
+    const state = session();
+    expect(waited(state, 'B', settleMs(state)).writer).toBeNull();
+    expect(waited(state, 'B', LEASE - 1).writer).toBeNull();
+    expect(waited(state, 'B', LEASE).writer).toBe('B');
+  });
+
+  test.each(['Strong', 'BoundedStaleness'] as const)(
+    'at %s it is, after the settling time',
+    (consistency) => {
+      const state = session({ consistency });
+      expect(waited(state, 'B', settleMs(state)).writer).toBe('B');
+    },
+  );
+
+  test('most of the built regions are enough, and then the settling time is', () => {
+    const state = session({ priorities: ['A', 'B', 'C', 'D', 'E'] });
+    const two = after(
+      state,
+      (now) => heartbeat(now, 'B'),
+      (now) => heartbeat(now, 'C'),
+    );
+    expect(waited(two, 'C', settleMs(state)).writer).toBeNull();
+    expect(waited(two, 'D', settleMs(state) - 1).writer).toBeNull();
+    expect(waited(two, 'D', settleMs(state)).writer).toBe('B');
+  });
+
+  test('the last of them has the longest log, and is the one', () => {
+    const one = waited(session(), 'B', settleMs(session()), at(1, 10));
+    expect(waited(one, 'C', 100, at(1, 30))).toMatchObject({ writer: 'C', phase: 'Steady' });
+  });
+
+  test('a region that is being built, or is leaving, is not waited for', () => {
+    const state = after(
+      healthy({ minDurability: 1, consistency: 'Session', priorities: ['A', 'B', 'C', 'D', 'E'] }),
+      () => intent({ kind: 'remove region', target: 'C' }),
+      (now) => heartbeat(now, 'D', { build: 'Building' }),
+      (now) => silence(now, 'B'),
+    );
+    expect(waited(state, 'B', settleMs(state)).writer).toBeNull();
+    const two = accepted(state, heartbeat(state, 'B'));
+    expect(waited(two, 'E', settleMs(state)).writer).toBe('B');
+  });
+
+  test('of two regions the other is elected as soon as it has reported that this one is silent', () => {
+    const state = session({ priorities: ['A', 'B'] });
+    expect(accepted(state, heartbeat(state, 'B')).writer).toBe('B');
+  });
+
+  test('a forced failover waits for the old writer, but not longer than a lease', () => {
+    const forced = after(healthy({ priorities: ['A', 'B'], minDurability: 1, consistency: 'Session' }), () =>
+      intent({ kind: 'failover' }),
+    );
+    expect(waited(forced, 'B', settleMs(forced)).writer).toBeNull();
+    expect(waited(forced, 'B', LEASE).writer).toBe('B');
+  });
+
+  test.each([{ target: 'B' }, { acceptLoss: true }] as const)(
+    'what a person has decided needs no reports of others: %o',
+    (decision) => {
+      const state = healthy({ minDurability: 1, consistency: 'Session' });
+      const forced = after(state, () => intent({ kind: 'failover', ...decision }));
+      expect(waited(forced, 'B', settleMs(forced)).writer).toBe('B');
+      const other = 'target' in decision ? waited(forced, 'C', settleMs(forced)).writer : null;
+      expect(other).toBeNull();
+    },
+  );
+
+  test('elections in vain never make the wait longer than a lease', () => {
+    const state = session();
+    const vain = { ...state, damping: { ...state.damping, vain: 9 } };
+    expect(electionWaitMs(vain, MACHINE_VERSION)).toBe(LEASE);
+  });
+
+  test('rule 11: the longest log comes before reaching the minimum durability, for which commits do not wait', () => {
+    const state = raised({ minDurability: 2, consistency: 'Session' });
+    expect(reporting(state, ['B', { ...at(1, 99), reaches: [] }], ['C', at(1, 10)]).writer).toBe('B');
+    expect(reporting(state, ['B', { ...at(1, 10), reaches: [] }], ['C', at(1, 10)]).writer).toBe('C');
+  });
+
+  test('rule 11: and before its place in the priorities, or a signal for a planned move: the writes can move from there', () => {
+    const state = session({ signals: { disk: 'graceful', traffic: 'failover' } });
+    const leaving = after(state, () => intent({ kind: 'remove region', target: 'B' }));
+    expect(reporting(leaving, ['B', at(1, 99)], ['C', at(1, 10)]).writer).toBe('B');
+    expect(reporting(leaving, ['B', at(1, 10)], ['C', at(1, 10)]).writer).toBe('C');
+    const graceful = { ...at(1, 99), signals: ['disk'] };
+    expect(reporting(state, ['B', graceful], ['C', at(1, 10)]).writer).toBe('B');
+    // Whoever would lose the writes again at once is not elected for its log.
+    const useless = [{ signals: ['traffic'] }, { canCommit: false }];
+    for (const says of useless)
+      expect(reporting(state, ['B', { ...at(1, 99), ...says }], ['C', at(1, 10)]).writer).toBe('C');
+  });
+
+  test('it sleeps until every region runs the version that has it', () => {
+    const old = after(healthy({ minDurability: 2, consistency: 'Session' }), (now) =>
+      heartbeat(now, 'C', { version: 2 }),
+    );
+    const state = accepted(old, silence(old, 'B'));
+    expect(waited(state, 'B', settleMs(state)).writer).toBe('B');
+    const cutOff = accepted(state, heartbeat(state, 'B', { ...at(1, 99), reaches: [] }));
+    expect(accepted(cutOff, heartbeat(cutOff, 'C', { version: 2, ...at(1, 10) })).writer).toBe('C');
   });
 });
 

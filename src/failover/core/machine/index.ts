@@ -2,7 +2,7 @@
 export * from './actions.ts';
 export * from './configuration.ts';
 export * from './create.ts';
-export { candidates, isEligible, settleMs } from './election.ts';
+export { candidates, electionWaitMs, isEligible } from './election.ts';
 export { neededLive } from './graceful.ts';
 export { missedBeats, renews } from './beats.ts';
 export * from './history.ts';

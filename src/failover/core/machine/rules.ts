@@ -85,7 +85,7 @@ export const RULES: readonly MachineRule[] = [
     from: ['Ungraceful'],
     to: 'Steady',
     keeps: [9, 10, 11],
-    when: 'an eligible region has reported and the settling time is over, or all have reported',
+    when: 'an eligible region has reported and the settling time is over, at weaker levels also most regions have reported or a lease is over; or all have reported',
     does: 'the best candidate becomes write region',
     since: 1,
     apply: elect,
