@@ -66,6 +66,11 @@ export class ChangeCall implements Job, Expiring {
     this.#end(why === 'closed' ? closedError() : late(timeoutMs, register.whatKeeps(this)));
   }
 
+  giveUp(): void {
+    const { host, late, register } = this.#options;
+    this.#end(late(host.now() - this.startedAt, register.whatKeeps(this)));
+  }
+
   /** The signal aborted. */
   handleEvent(): void {
     this.#end(abortedError());

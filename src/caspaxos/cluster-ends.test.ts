@@ -13,7 +13,7 @@ import { isAccept, Lines } from '../../test/caspaxos/lines.ts';
 import { until } from '../../test/support/until.ts';
 import type { Acceptor } from './acceptors.ts';
 import type { Cluster } from './cluster.ts';
-import type { RegisterRequest } from './core/index.ts';
+import type { RegisterRequest, WaitingSituation } from './core/index.ts';
 
 /** Nothing ends by itself in this time. */
 const LONG_MS = 3_600_000;
@@ -94,6 +94,46 @@ describe('a deadline', () => {
     expect(await first).toMatchObject({ outcome: 'rejected' });
     held.open();
     expect(await second).toMatchObject({ outcome: 'committed', value: 1 });
+  });
+});
+
+describe('a backoff of the caller’s own', () => {
+  const once = () => {
+    const sent = vi.fn();
+    return { sent, delayMs: ({ because }: WaitingSituation) => (because === undefined ? 0 : Infinity) };
+  };
+
+  test('ends a change that it does not want to try again, and says what kept it', async () => {
+    const lines = new Lines(3);
+    const cluster = await openAround(memoryUrls(), lines.wrap, { oneRoundTrip: false });
+    lines.set('cut', 'cut', 'open');
+    const before = cluster.counters.attempts;
+    const backoff = once();
+    expect(await cluster.change('k', increment, { timeoutMs: LONG_MS, backoff })).toMatchObject({
+      outcome: 'rejected',
+      error: {
+        code: 'DEADLINE_EXCEEDED',
+        message: expect.stringMatching(/2 of 3 acceptors do not answer .*the line is cut/),
+      },
+    });
+    expect(cluster.counters.attempts - before).toBe(1);
+    expect(backoff.sent).toHaveBeenCalledTimes(1);
+    lines.set('open', 'open', 'open');
+    expect(await cluster.change('k', increment)).toMatchObject({ value: 1 });
+  });
+
+  test('is told of every round that is sent for its call', async () => {
+    const lines = new Lines(3);
+    const cluster = await openAround(memoryUrls(), lines.wrap, { oneRoundTrip: false });
+    const [change, read, vain] = [once(), once(), once()];
+    await cluster.change('k', increment, { backoff: change });
+    await cluster.read('k', { backoff: read });
+    lines.set('cut', 'cut', 'open');
+    expect(await errorOf(cluster.read('k', { timeoutMs: LONG_MS, backoff: vain }))).toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+    });
+    // Two phases; a question; a question, and the change that it becomes.
+    expect([change, read, vain].map(({ sent }) => sent.mock.calls.length)).toEqual([2, 1, 2]);
   });
 });
 

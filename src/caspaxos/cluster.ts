@@ -209,7 +209,11 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     this.counters.reads += 1;
     const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
     if (this.#closed) throw closedError();
-    const fast = await this.#inTime(readQuorum(key, this.#environment), timeoutMs, options.signal);
+    const fast = await this.#inTime(
+      readQuorum(key, this.#environment, () => options.backoff?.sent?.()),
+      timeoutMs,
+      options.signal,
+    );
     let result: ReadResult<T>;
     if (fast === undefined) {
       this.counters.slowReads += 1;

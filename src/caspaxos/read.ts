@@ -13,8 +13,10 @@ const TRIES = 3;
 export async function readQuorum(
   key: string,
   environment: RegisterEnvironment,
+  sent: () => void = () => {},
 ): Promise<{ readonly value: string | undefined } | undefined> {
   for (let tried = 1; ; tried += 1) {
+    sent();
     const verdict = await ask(key, environment.view(), environment);
     if (verdict.verdict === 'agreed') return verdict;
     if (verdict.verdict === 'unavailable' || tried === TRIES) return undefined;

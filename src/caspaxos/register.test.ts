@@ -133,6 +133,7 @@ async function begun() {
     uncertain: false,
     startedAt: 0,
     finish: (result) => results.push(result),
+    giveUp: () => {},
   });
   const adopt = (set: number): void => {
     view = stage.view(set);
@@ -201,6 +202,7 @@ describe('a register whose set of acceptors changes in the middle of a change', 
       uncertain: false,
       startedAt: 0,
       finish: () => undefined,
+      giveUp: () => {},
     });
     const [first] = await stage.settle();
     expect(first?.request).toMatchObject({ set: 2, message: { type: '1a' } });
@@ -245,6 +247,7 @@ function five(options: Partial<StageOptions> = {}, roundMs = 1, change = increme
     uncertain: false,
     startedAt: 0,
     finish: (result) => results.push(result),
+    giveUp: () => {},
   };
   register.run(job);
   const adopt = (set: number): void => {

@@ -73,6 +73,8 @@ export interface Job {
   readonly startedAt: number;
   /** `because`: what ended it, if it was not its caller. */
   readonly finish: (result: ProposalResult<string>, because?: CasPaxosError) => void;
+  /** Its backoff does not want to try again: ends it, as its deadline would. */
+  readonly giveUp: () => void;
 }
 
 interface Round {
@@ -262,6 +264,7 @@ export class Register {
       latencies.phase1.record(now - this.#round!.startedAt);
       this.#learnPace();
     } else counters.attempts += 1;
+    this.#job?.backoff?.sent?.();
     const round: Round = { type: message.type, startedAt: now, hedgedAt: undefined };
     this.#round = round;
     host.cancel(this.#hedge);
@@ -308,8 +311,12 @@ export class Register {
     this.#lostBecause = because;
     if (because === 'unavailable') this.#environment.onUnavailable();
     this.#round = undefined;
-    const proposer = this.#proposer;
-    this.#timer = this.#after(this.#delayMs(lost, because), () => proposer.retry());
+    const [proposer, job] = [this.#proposer, this.#job!];
+    const delayMs = this.#delayMs(lost, because);
+    this.#timer =
+      delayMs === Infinity
+        ? this.#after(0, () => job.giveUp())
+        : this.#after(delayMs, () => proposer.retry());
   }
 
   #delayMs(lost: number, because: LostBecause | undefined): number {

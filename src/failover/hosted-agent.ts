@@ -86,9 +86,16 @@ export class HostedAgent implements Sleeper {
   readonly partitionSet: string;
   readonly #options: HostedAgentOptions;
   readonly #core: AgentStateMachine;
-  /** An update waits by what its agent knows of the register. */
+  /** An update waits by what its agent knows of the register, and all that it sends is paid from the agent's budget. */
   readonly #backoff: Backoff = {
-    delayMs: ({ lost, because }) => (because === undefined ? 0 : this.#core.retries.delayMs(lost)),
+    delayMs: ({ lost, because }) =>
+      because === undefined ? 0 : this.#core.retries.delayMs(lost, because, this.#options.host.now()),
+    sent: () => this.#core.sent(this.#options.host.now()),
+  };
+  /** For what people want: it is paid too, and does not wait for it. */
+  readonly #urgentBackoff: Backoff = {
+    ...this.#backoff,
+    delayMs: ({ lost, because }) => (because === undefined ? 0 : this.#core.retries.turnMs(lost)),
   };
   #assuming: Promise<void> = Promise.resolve();
   #isStopping = false;
@@ -112,6 +119,7 @@ export class HostedAgent implements Sleeper {
         startedAt: host.now(),
         isDirectoryStrange: options.isDirectoryStrange,
         firstBeatAt,
+        intervalMs: options.configuration?.timings.intervalMs,
         random: () => host.random(),
       },
       {
@@ -177,7 +185,7 @@ export class HostedAgent implements Sleeper {
       return edited(current, verdict);
     };
     const codec = new StateCodec();
-    const options = { codec, backoff: this.#backoff };
+    const options = { codec, backoff: this.#urgentBackoff };
     const outcome = await cluster.change(registerOf(this.partitionSet), edit, options);
     if (verdict?.verdict === 'refused')
       throw new FailoverError(verdict.refusal.code, verdict.refusal.message, verdict.refusal.field);

@@ -23,7 +23,10 @@ export interface WaitingSituation {
 }
 
 export interface Backoff {
+  /** Infinity: it does not try again, and the change ends. */
   delayMs(situation: WaitingSituation): number;
+  /** A message of a call with this backoff goes to the acceptors. */
+  sent?(): void;
 }
 
 const ROUNDS_EACH = 2;

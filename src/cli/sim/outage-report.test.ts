@@ -39,6 +39,12 @@ test('two writers are unsafe at any level, lost writes at Strong', () => {
 test('acceptor requests are given for each partition-set and hour of virtual time', () => {
   // 50 minutes for 10 partition-sets.
   expect(outageJson(outcomeOf({ requests: 25_000 }))).toMatchObject({ acceptorRequestsPerHour: 3000 });
+  // Two regions, three acceptors, two rounds in each of 100 intervals: 1200 in the calm.
+  const most = { intervals: 100, requests: 1800, ofTheCalm: 1.5 };
+  expect(outageJson(outcomeOf({ mostRequests: 1800 }))).toMatchObject({ mostAcceptorRequests: most });
+  expect(outageText(outcomeOf({ mostRequests: 1800 }))).toContain(
+    'At most 1,800 for one of them in 100 intervals (50 min), 1.50 times what the calm takes.\n',
+  );
 });
 
 test('what did not occur is shown as nothing, and a stopped run says so', () => {

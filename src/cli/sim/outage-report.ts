@@ -3,6 +3,8 @@ import { PROFILES } from '../../failover/index.ts';
 import {
   AZURE_REGIONS,
   BUCKET_MS,
+  busyIntervals,
+  calmRequests,
   durationMs,
   type Durations,
   type Flap,
@@ -54,6 +56,11 @@ export function outageJson(outcome: OutageOutcome): object {
     lostWrites,
     failovers,
     acceptorRequestsPerHour: requestsPerHour(outcome),
+    mostAcceptorRequests: {
+      intervals: busyIntervals(outageCase),
+      requests: counts.mostRequests,
+      ofTheCalm: hundredths(counts.mostRequests / calmRequests(outageCase)),
+    },
     ...(outageCase.kind === 'flapping' && {
       flaps: flapRows(outcome),
       provedSeconds: deaths.map(({ provedMs }) => tenths(provedMs)),
@@ -208,9 +215,21 @@ function footOf(outcome: OutageOutcome): string {
     `${number(counts.partitionSets)} partition-sets${stopped}: writes stopped ${number(affected)} times, and were back during the outage ${number(recovered)} times.`,
     `Two writers at once: ${doubleWriters}${lost}; ${number(counts.failovers)} failovers.`,
     `${number(Math.round(requestsPerHour(outcome)))} acceptor requests for each partition-set and hour.`,
+    busiestText(outcome),
     `${elapsedSeconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s of processor time, ${(counts.partitionSets / elapsedSeconds).toFixed(1)} partition-sets a second, ${(rssBytes / 1e6).toFixed(0)} MB at the most.`,
     '',
   ].join('\n');
+}
+
+function busiestText({ counts: { mostRequests }, outageCase }: OutageOutcome): string {
+  const intervals = busyIntervals(outageCase);
+  const minutes = (intervals * PROFILES[outageCase.profile].intervalMs) / 60_000;
+  const share = (mostRequests / calmRequests(outageCase)).toFixed(2);
+  return `At most ${number(mostRequests)} for one of them in ${intervals} intervals (${minutes} min), ${share} times what the calm takes.`;
+}
+
+function hundredths(value: number): number {
+  return Math.round(value * 100) / 100;
 }
 
 function requestsPerHour({ counts, outageCase }: OutageOutcome): number {

@@ -1,4 +1,5 @@
 /** What a piece of the fleet saw of its outages. Pieces add up to the whole, whoever simulated them and in whatever order. */
+import { BUSY_INTERVALS, PROFILES } from '../../failover/index.ts';
 import { durationMs, flapTimes, type OutageCase } from './case.ts';
 import { Durations, type DurationsSnapshot } from './durations.ts';
 
@@ -31,6 +32,8 @@ export interface OutageCounts extends Readonly<Record<Times, Durations>> {
   lostWrites: number;
   /** That reached for an acceptor. */
   requests: number;
+  /** The most of them of one partition-set in so many intervals. */
+  mostRequests: number;
   events: number;
   failovers: number;
   readonly flaps: FlapCounts[];
@@ -52,6 +55,7 @@ export function newOutageCounts(outageCase: OutageCase): OutageCounts {
     doubleWriters: 0,
     lostWrites: 0,
     requests: 0,
+    mostRequests: 0,
     events: 0,
     failovers: 0,
     flaps: flapTimes(outageCase).map(() => ({ failovers: 0, failbacks: 0 })),
@@ -75,6 +79,28 @@ export function addOutage(counts: OutageCounts, snapshot: OutageSnapshot): void 
     counts.flaps[at]!.failbacks += failbacks;
   }
   for (const [name, value] of Object.entries(snapshot)) {
-    if (typeof value === 'number') (counts as unknown as Record<string, number>)[name]! += value;
+    if (name === 'mostRequests') counts.mostRequests = Math.max(counts.mostRequests, snapshot.mostRequests);
+    else if (typeof value === 'number') (counts as unknown as Record<string, number>)[name]! += value;
   }
+}
+
+/** The most in so many consecutive intervals. */
+export function mostIn(intervals: number, requestsBy: readonly number[]): number {
+  let [most, within] = [0, 0];
+  for (const [at, requests] of requestsBy.entries()) {
+    within += requests - (requestsBy[at - intervals] ?? 0);
+    most = Math.max(most, within);
+  }
+  return most;
+}
+
+/** In how many intervals requests are bounded (`budget.ts` of the agent), or all that there are. */
+export function busyIntervals(outageCase: OutageCase): number {
+  const intervals = Math.floor(durationMs(outageCase) / PROFILES[outageCase.profile].intervalMs);
+  return Math.min(BUSY_INTERVALS, intervals);
+}
+
+/** What a partition-set asks of its acceptors in that time while nothing is amiss: each region's two rounds in every interval. */
+export function calmRequests(outageCase: OutageCase): number {
+  return outageCase.regions.length * outageCase.acceptors.length * 2 * busyIntervals(outageCase);
 }

@@ -1,9 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { OUTAGE_KIND_NAMES, type OutageKind } from './kinds.ts';
+import { eventsOf, OUTAGE_KIND_NAMES, type OutageKind } from './kinds.ts';
 import type { OutageCase } from './case.ts';
-import { addOutage, newOutageCounts, type OutageCounts, outageSnapshot, RECOVERY_PARTS } from './counts.ts';
-import { runOutages } from './outage.ts';
-import { azureRegion } from './topology.ts';
+import {
+  addOutage,
+  calmRequests,
+  mostIn,
+  newOutageCounts,
+  type OutageCounts,
+  outageSnapshot,
+  RECOVERY_PARTS,
+} from './counts.ts';
+import { runOutages, settingOf } from './outage.ts';
+import { simulatePartitionSet } from './partition-set.ts';
+import { PROFILES } from '../../failover/index.ts';
+import { Random } from '../core/index.ts';
+import { azureRegion, topologyOf } from './topology.ts';
 
 const NAMES = ['East Asia', 'Southeast Asia', 'South Central US'];
 const ACCEPTORS = [...NAMES, 'East US', 'West Europe', 'Japan East', 'Australia East'];
@@ -80,9 +91,53 @@ describe('whatever happens', () => {
     },
   );
 
+  const settings = [
+    { profile: 'paper', hints: true, minutes: 60 },
+    { profile: 'paper', hints: false, minutes: 60 },
+    { profile: 'fast', hints: true, minutes: 2, calmMinutes: 1 },
+  ] as const;
+
+  test.each(OUTAGE_KIND_NAMES.flatMap((kind) => settings.map((setting) => ({ kind, ...setting }))))(
+    '$kind, $profile, hints $hints: no more than twice as many requests as in the calm',
+    (setting) => {
+      const options = outageCase(setting);
+      const { mostRequests } = run(options, 1);
+      expect(mostRequests).toBeGreaterThan(0.5 * calmRequests(options));
+      expect(mostRequests).toBeLessThanOrEqual(2 * calmRequests(options));
+    },
+  );
+
+  test.each(['paper', 'fast'] as const)(
+    'in the profile %s writes are back within three leases when a majority of the acceptors is',
+    (profile) => {
+      const { intervalMs, leaseMs } = PROFILES[profile];
+      const window = { fromMs: 10 * leaseMs, untilMs: 60 * leaseMs, intervalMs };
+      const options = (['Strong', 'Session'] as const).map((consistency) =>
+        outageCase({ profile, consistency }),
+      );
+      for (const option of options) {
+        for (let seed = 1; seed <= 8; seed += 1) {
+          const topology = topologyOf(option);
+          const events = eventsOf('acceptors-majority', window, topology, new Random(seed));
+          const untilMs = window.untilMs + 5 * leaseMs;
+          const setting = { ...settingOf(option), name: 'ps', topology, events, untilMs, seed };
+          const { service } = simulatePartitionSet(setting).availability;
+          const back = service.find(({ to }) => to > window.untilMs);
+          expect((back?.from ?? Infinity) - window.untilMs).toBeLessThanOrEqual(3 * leaseMs);
+        }
+      }
+    },
+  );
+
   test('losing a minority of the acceptors has no effect on writes', () => {
     expect(run(outageCase({ kind: 'acceptors-minority' }), 10).affected).toBe(0);
   });
+});
+
+test('the busiest span is found wherever it is', () => {
+  expect(mostIn(3, [1, 9, 0, 5, 4, 1])).toBe(14);
+  expect(mostIn(3, [7])).toBe(7);
+  expect(mostIn(2, [])).toBe(0);
 });
 
 test('the result does not depend on how the fleet is cut', () => {

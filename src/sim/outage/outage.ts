@@ -6,7 +6,7 @@
 import { namedPolicy, PROFILES } from '../../failover/index.ts';
 import { Random } from '../core/index.ts';
 import { calmMsOf, durationMs, flapTimes, measuredTimes, type OutageCase, outageTimes } from './case.ts';
-import type { OutageCounts } from './counts.ts';
+import { busyIntervals, mostIn, type OutageCounts } from './counts.ts';
 import { type Bins, type Crowd, crowdFromMs } from './crowd.ts';
 import { eventsOf } from './kinds.ts';
 import { countFlaps, measureOutage, noteService } from './measure.ts';
@@ -100,6 +100,7 @@ function countOne(outageCase: OutageCase, result: PartitionSetResult, counts: Ou
   counts.doubleWriters += result.doubleWriters;
   counts.lostWrites += result.lostWrites;
   counts.requests += result.requests;
+  counts.mostRequests = Math.max(counts.mostRequests, mostIn(busyIntervals(outageCase), result.requestsBy));
   counts.events += result.events;
   counts.failovers += availability.marks.filter(({ phase }) => phase === 'Ungraceful').length;
   const { regionNames } = outageCase;

@@ -32,6 +32,8 @@ export interface PartitionSetResult {
   readonly doubleWriters: number;
   readonly lostWrites: number;
   readonly requests: number;
+  /** The same, for each interval of the configuration. */
+  readonly requestsBy: readonly number[];
   readonly events: number;
   readonly state: FailoverState | undefined;
 }
@@ -86,6 +88,7 @@ class SimPartitionSet implements RunningPartitionSet {
   readonly #heardLife: number[] = [];
   readonly #slow = new Map<number, number>();
   #requests = 0;
+  readonly #requestsBy: number[] = [];
 
   constructor(options: PartitionSetOptions) {
     this.#options = options;
@@ -132,6 +135,7 @@ class SimPartitionSet implements RunningPartitionSet {
       doubleWriters: this.#monitor.doubleWriters,
       lostWrites: this.#replication.lostWrites,
       requests: this.#requests,
+      requestsBy: this.#requestsBy,
       events: this.#queue.inserted - this.#queue.size,
       state: this.#agents.find((agent) => agent.isUp)?.core.state,
     };
@@ -240,8 +244,8 @@ class SimPartitionSet implements RunningPartitionSet {
   #toAcceptors(agent: number, message: Message, life: number): void {
     const { topology, crowd } = this.#options;
     noteWork(crowd, agent, this.#queue.now, topology.acceptors.length / 2);
+    this.#countRequests(topology.acceptors.length);
     for (let acceptor = 0; acceptor < topology.acceptors.length; acceptor += 1) {
-      this.#requests += 1;
       if (this.#isAcceptorUp[acceptor] && this.#isLinked(`r${agent}`, `a${acceptor}`)) {
         const ms = this.#delay(topology.regions[agent]!, topology.acceptors[acceptor]!);
         this.#queue.push(this.#queue.now + ms, AT_ACCEPTOR, agent, acceptor, message, life);
@@ -249,6 +253,13 @@ class SimPartitionSet implements RunningPartitionSet {
         this.#noAnswer(agent, acceptor, message, life);
       }
     }
+  }
+
+  #countRequests(count: number): void {
+    this.#requests += count;
+    const interval = Math.floor(this.#queue.now / this.#options.configuration.timings.intervalMs);
+    while (this.#requestsBy.length <= interval) this.#requestsBy.push(0);
+    this.#requestsBy[interval]! += count;
   }
 
   #atAcceptor(agent: number, acceptor: number, message: Message, life: number): void {

@@ -39,6 +39,17 @@ test.each(LEVELS)(
   },
 );
 
+// A writer that reached too few regions spent its whole budget of requests before the healing.
+test.each([
+  [178, LEVELS[0]],
+  [178, LEVELS[2]],
+  [136, LEVELS[0]],
+  [276, LEVELS[1]],
+] as const)('seed %i at %o, which failed once', (seed, level) => {
+  const run = runRandomFaults(faultCase(seed, level));
+  expect(isWithinBounds(run, faultCase(seed, level)), describeRun(run)).toBe(true);
+});
+
 test('the same seed gives the same run, and can be told', () => {
   const [one, other] = [1, 1].map((seed) => runRandomFaults(faultCase(seed, LEVELS[0])));
   expect(other).toEqual(one);

@@ -5,6 +5,7 @@
  */
 import {
   BallotSource,
+  type LostBecause,
   majority,
   QUERY,
   type QueryReply,
@@ -149,7 +150,7 @@ export class SimAgent {
   }
 
   #newCore(withinMs: number): AgentStateMachine {
-    const { region, policy, hints, random } = this.#options;
+    const { region, policy, hints, random, configuration } = this.#options;
     const now = this.#local();
     return new AgentStateMachine(
       {
@@ -159,6 +160,7 @@ export class SimAgent {
         hints,
         startedAt: now,
         firstBeatAt: now + withinMs,
+        intervalMs: configuration.timings.intervalMs,
         random: () => random.uniform(),
       },
       {
@@ -184,7 +186,7 @@ export class SimAgent {
       majority(acceptors),
       {
         broadcast: (message) => this.#broadcast(message),
-        wait: (attempt) => this.#wait(attempt, life),
+        wait: (attempt, because) => this.#wait(attempt, because, life),
         finished: (result) => this.#finished(result.outcome === 'committed' ? result.value : undefined),
       },
       { prepareAhead: false, giveUp: policy.giveUp },
@@ -242,20 +244,25 @@ export class SimAgent {
     } else {
       this.#phase2At = now;
     }
+    this.#core.sent(this.#local());
     this.#port.toAcceptors(message, this.#life);
   }
 
-  #wait(attempt: number, life: number): void {
-    const ms = this.#core.retries.delayMs(attempt);
+  #wait(attempt: number, because: LostBecause, life: number): void {
+    const ms = this.#core.retries.delayMs(attempt, because, this.#local());
     const proposer = this.#proposer;
-    this.#port.after(ms, () => {
-      if (life === this.#life && proposer === this.#proposer && proposer.phase === 'waiting')
-        this.#act(() => proposer.retry());
+    this.#port.after(ms === Infinity ? 0 : ms, () => {
+      if (life !== this.#life || proposer !== this.#proposer || proposer.phase !== 'waiting') return;
+      this.#act(() => {
+        if (ms === Infinity) proposer.cancel();
+        else proposer.retry();
+      });
     });
   }
 
   #read(): void {
     this.#reader = new QuorumReader(majority(this.#options.acceptors));
+    this.#core.sent(this.#local());
     this.#port.toAcceptors(QUERY, this.#life);
   }
 
@@ -269,7 +276,7 @@ export class SimAgent {
       if (verdict.verdict === 'agreed' && verdict.value !== undefined)
         this.#core.learn(verdict.value, this.#local());
       else if (verdict.verdict === 'agreed') this.#core.begin(this.#local());
-      else this.#core.missed();
+      else this.#core.missed(verdict.verdict === 'unavailable' ? 'unavailable' : 'disagreed');
     });
   }
 

@@ -3,6 +3,7 @@ import { configurationOf } from '../../../../test/failover/agent-scene.ts';
 import { type FailoverState, MACHINE_VERSION, newState, PROFILES, type Timings } from '../machine/index.ts';
 import { namedPolicy } from '../scheduling/policy.ts';
 import { Agenda, type Due } from './agenda.ts';
+import { RequestBudget } from './budget.ts';
 import { Watch } from './watch.ts';
 
 const LEARNED_AT = 500;
@@ -19,7 +20,14 @@ function reader(timings: Timings, changes: Partial<FailoverState> = {}, hints = 
   const watch = new Watch();
   watch.onBeat({ gcn: state.gcn, writer: 'a', beat: 1 }, LEARNED_AT);
   const { observer } = namedPolicy('baton');
-  const agenda = new Agenda({ region: 'b', observer, hints, firstBeatAt: LATER, version: MACHINE_VERSION });
+  const agenda = new Agenda({
+    region: 'b',
+    observer,
+    hints,
+    firstBeatAt: LATER,
+    version: MACHINE_VERSION,
+    budget: new RequestBudget(),
+  });
   return { agenda, next: () => agenda.next(state, watch, true, false) };
 }
 
@@ -39,7 +47,14 @@ describe('the next heartbeat', () => {
     hints = true,
   ): number => {
     const { observer } = namedPolicy('baton');
-    const agenda = new Agenda({ region, observer, hints, firstBeatAt: LATER, version: MACHINE_VERSION });
+    const agenda = new Agenda({
+      region,
+      observer,
+      hints,
+      firstBeatAt: LATER,
+      version: MACHINE_VERSION,
+      budget: new RequestBudget(),
+    });
     return agenda.beatMs({ ...STATE, ...changes }, isSlow);
   };
 
@@ -114,7 +129,14 @@ describe('a writer that gets no lease', () => {
   };
   const newAgenda = (): Agenda => {
     const { observer } = namedPolicy('baton');
-    return new Agenda({ region: 'a', observer, hints: true, firstBeatAt: LATER, version: MACHINE_VERSION });
+    return new Agenda({
+      region: 'a',
+      observer,
+      hints: true,
+      firstBeatAt: LATER,
+      version: MACHINE_VERSION,
+      budget: new RequestBudget(),
+    });
   };
 
   test('asks soon again for a while, and then leaves the others room for the updates that it waits for', () => {
@@ -154,6 +176,7 @@ describe('an election', () => {
       hints: true,
       firstBeatAt: LATER,
       version: MACHINE_VERSION,
+      budget: new RequestBudget(),
     });
     agenda.updateEnded(LEARNED_AT);
     agenda.startRead(LEARNED_AT);

@@ -1,7 +1,8 @@
 /**
  * When an agent does what (DESIGN 4 and 8): a heartbeat each interval; an update at the very moment when a silence has lasted
  * a whole lease or an election has settled; a poll every second while something is going on; a read when a hint that should
- * have come has not; and at once when there is something to say that cannot wait.
+ * have come has not; and at once when there is something to say that cannot wait. All of it when there is a round for it in the budget
+ * (`budget.ts`).
  */
 import { lookAgainMs } from '../scheduling/observer.ts';
 import type { PolicyElements } from '../scheduling/policy.ts';
@@ -13,6 +14,7 @@ import {
   type RegionName,
 } from '../machine/index.ts';
 import { certainlyOver } from '../time.ts';
+import type { Purpose, RequestBudget } from './budget.ts';
 import type { Watch } from './watch.ts';
 
 export type Reason = 'heartbeat' | 'soon' | 'silence' | 'settled' | 'poll' | 'overdue' | 'lease' | 'duties';
@@ -47,6 +49,7 @@ export interface AgendaOptions {
   readonly firstBeatAt: number;
   /** Of the machine that runs here. */
   readonly version: number;
+  readonly budget: RequestBudget;
 }
 
 export class Agenda {
@@ -59,6 +62,8 @@ export class Agenda {
   #isReading = false;
   /** Updates one after another that the writer still has no lease after. */
   #inVain = 0;
+  /** From when on a read is wanted, whatever else is due. */
+  #readSoonAt = Infinity;
 
   constructor(options: AgendaOptions) {
     this.#options = options;
@@ -102,11 +107,17 @@ export class Agenda {
     this.#lastUpdateAt = now;
   }
 
+  /** A read is wanted at that moment, or as soon as there is a round for it. */
+  wantRead(at: number): void {
+    this.#readSoonAt = Math.min(this.#readSoonAt, at);
+  }
+
   /** False when one is under way already. */
   startRead(now: number): boolean {
     if (this.#isReading) return false;
     this.#isReading = true;
     this.#lastReadAt = now;
+    this.#readSoonAt = Infinity;
     return true;
   }
 
@@ -116,15 +127,18 @@ export class Agenda {
 
   /** The next thing to do, given that no update is under way. `canReport`: fenced up to the GCN in force (rule 7). */
   next(state: FailoverState | undefined, watch: Watch, canReport: boolean, isNew: boolean): Due {
-    if (state === undefined) return isNew ? { at: this.#soonAt, why: 'soon' } : this.#firstRead();
+    if (state === undefined)
+      return isNew ? this.#paid({ at: this.#soonAt, why: 'soon' }, state) : this.#firstRead();
     if (!canReport) return NEVER;
     const floor = this.#lastUpdateAt + pollMs(state);
     const dues: Due[] = [
       { at: this.heartbeatAt, why: 'heartbeat' },
       { at: this.#soonAt, why: 'soon' },
     ];
-    if (isInvolved(state, this.#options.region) && !this.#isReading) {
-      dues.push({ at: Math.max(floor, this.#lastReadAt + pollMs(state)), why: 'poll' });
+    if (!this.#isReading) {
+      dues.push({ at: this.#readSoonAt, why: 'overdue' });
+      if (isInvolved(state, this.#options.region))
+        dues.push({ at: Math.max(floor, this.#lastReadAt + pollMs(state)), why: 'poll' });
     }
     if (state.phase === 'Ungraceful') {
       const settledAt = watch.stepAt + electionWaitMs(state, awakeIn(state, this.#options.version));
@@ -132,12 +146,20 @@ export class Agenda {
     }
     if (state.writer !== null && state.writer !== this.#options.region)
       this.#observe(state, watch, floor, dues);
-    return dues.reduce(earlier, NEVER);
+    return dues.map((due) => this.#paid(due, state)).reduce(earlier, NEVER);
+  }
+
+  /** When it is due, and there is a round for it. */
+  #paid({ at, why }: Due, state: FailoverState | undefined): Due {
+    const isLook = why === 'poll' || why === 'overdue';
+    const purpose = isLook ? 'look' : purposeOf(state, this.#options.region);
+    return { at: Math.max(at, this.#options.budget.readyAt(purpose)), why };
   }
 
   #firstRead(): Due {
     if (this.#isReading) return NEVER;
-    return { at: Math.max(this.#options.firstBeatAt, this.#lastReadAt + POLL_MS), why: 'overdue' };
+    const at = Math.max(this.#options.firstBeatAt, this.#lastReadAt + POLL_MS);
+    return this.#paid({ at, why: 'overdue' }, undefined);
   }
 
   #observe(state: FailoverState, watch: Watch, floor: number, dues: Due[]): void {
@@ -153,6 +175,11 @@ export class Agenda {
     const overdueAt = learnedAt + Math.max(intervalMs * OVERDUE_INTERVALS, state.leaseMs - intervalMs);
     dues.push({ at: Math.max(overdueAt, this.#lastReadAt + intervalMs), why: 'overdue' });
   }
+}
+
+/** What an update of that region would be for. */
+export function purposeOf(state: FailoverState | undefined, region: RegionName): Purpose {
+  return state?.phase === 'Steady' && state.writer === region ? 'renewal' : 'update';
 }
 
 /** Whether something is going on that waits for this region: a move that goes past it does not. */

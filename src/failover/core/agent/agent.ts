@@ -21,21 +21,22 @@ import {
   type RegionReport,
   type Refusal,
   renews,
-  sameProgress,
   type Verdict,
   type WriterReport,
 } from '../machine/index.ts';
-import { Agenda, type Due, earlier, pollMs, retryMs } from './agenda.ts';
+import { Agenda, type Due, earlier, pollMs, purposeOf, retryMs } from './agenda.ts';
+import { RequestBudget } from './budget.ts';
 import { type DriverStatus, followerRole, type Role, writerRole } from './driver.ts';
 import { type Asker, WriterDuties } from './duties.ts';
-import { type Hint, hintsAfter } from './hints.ts';
+import { type Hint, hintsAfter, reactionTo } from './hints.ts';
 import { Orders } from './orders.ts';
 import type { AgentOptions, AgentPort } from './port.ts';
 import { Predecessor } from './predecessor.ts';
 import { RecoveryWatch } from './recovering.ts';
 import { reportOf } from './report.ts';
 import { Retries } from './retries.ts';
-import { doneOf, hasSaidAll, isOlder, type Took, type Update } from './update.ts';
+import { asksNow, canMoveOn, hasStopped, looksOn } from './saying.ts';
+import { doneOf, isNews, isOlder, type Took, type Update } from './update.ts';
 import { Watch } from './watch.ts';
 
 export class AgentStateMachine {
@@ -45,6 +46,7 @@ export class AgentStateMachine {
   readonly #watch = new Watch();
   readonly #recovery: RecoveryWatch;
   readonly #agenda: Agenda;
+  readonly #budget: RequestBudget;
   /** How long the host lets an update wait after a lost attempt. */
   readonly retries: Retries;
   #state: FailoverState | undefined;
@@ -62,6 +64,7 @@ export class AgentStateMachine {
   /** Updates in a row that failed. */
   #failures = 0;
   #isNew = false;
+  #saidIn: number | undefined;
   #isQuiesced = false;
   #isStopping = false;
   #isStopped = false;
@@ -69,12 +72,16 @@ export class AgentStateMachine {
   constructor(options: AgentOptions, port: AgentPort) {
     this.#options = options;
     this.#port = port;
-    const { region, policy, hints, firstBeatAt, version = MACHINE_VERSION } = options;
+    const { region, policy, random, hints, firstBeatAt, intervalMs, version = MACHINE_VERSION } = options;
     this.#machine = machineOf(version);
-    this.retries = new Retries(options);
+    const budget = new RequestBudget(intervalMs);
+    this.#budget = budget;
+    const purpose = () => purposeOf(this.#state, region);
+    this.retries = new Retries({ region, policy, random, budget, purpose });
     this.#recovery = new RecoveryWatch(region);
     this.#predecessor = new Predecessor(options);
-    this.#agenda = new Agenda({ region, observer: policy.observer, hints, firstBeatAt, version });
+    const { observer } = policy;
+    this.#agenda = new Agenda({ region, observer, hints, firstBeatAt, version, budget });
   }
 
   get state(): FailoverState | undefined {
@@ -100,6 +107,11 @@ export class AgentStateMachine {
     return this.#predecessor.isOver(now);
   }
 
+  /** A message of this partition-set's went to the acceptors: an update's, a read's, or one that people asked for. */
+  sent(now: number): void {
+    this.#budget.spend(now);
+  }
+
   /** When to call `wake` next. */
   get wakeAt(): number {
     return this.#isStopped ? Infinity : this.#nextDue().at;
@@ -114,11 +126,7 @@ export class AgentStateMachine {
       this.#settleRole(now);
       this.#speakUp(now);
     }
-    if (
-      why === 'overdue' ||
-      (why === 'poll' && !this.#isStopping && hasSaidAll(this.#state, this.#options, this.#status))
-    )
-      this.#startRead(now);
+    if (why === 'overdue' || (why === 'poll' && this.#hasSaidAll(now))) this.#startRead(now);
     else if (why !== 'lease' && why !== 'duties') this.#startUpdate(now, why === 'heartbeat');
   }
 
@@ -129,11 +137,12 @@ export class AgentStateMachine {
   edit(found: FailoverState, status: DriverStatus, now: number, at: string, isBusy = false): Verdict {
     const update = this.#update;
     assert(update !== undefined, 'an edit without an update');
+    this.#budget.answered();
     this.#status = status;
     this.#predecessor.met(found);
     const report = {
       ...this.#report(found, status, now, at),
-      ...(isBusy && { busy: true as const }),
+      ...((isBusy || this.#budget.isLow(now)) && { busy: true as const }),
     };
     const verdict = this.#machine(found, report);
     this.retries.saw(verdict.verdict === 'refused' ? found : verdict.state);
@@ -152,9 +161,10 @@ export class AgentStateMachine {
   finish(state: FailoverState, verdict: 'accepted' | 'stale', now: number, took: Took): void {
     const update = this.#endUpdate(now);
     this.#failures = 0;
-    if (verdict === 'accepted') {
+    const isDone = verdict === 'accepted';
+    const done = isDone ? doneOf(update, state.regions[this.#options.region]?.beat) : undefined;
+    if (isDone) {
       this.#phase2Ms = took.phase2Ms;
-      const done = doneOf(update, state.regions[this.#options.region]?.beat);
       this.#predecessor.fenced(state.leaseMs, now);
       this.#duties?.settled();
       // Rule 3: from the start of that update, and only if it raised the beat and came back naming us writer.
@@ -164,11 +174,12 @@ export class AgentStateMachine {
       this.#isQuiesced = state.quiesce === true && state.writer === this.#options.region;
       if (update.scheduled) this.#nextHeartbeat(state, took, now);
       for (const hint of hintsAfter(state, done, this.#isStopping)) this.#port.hint(hint);
-      this.#noteStop(state);
+      if (this.#isStopping && hasStopped(state, this.#options)) this.#end();
     } else {
       this.#agenda.want(now);
     }
-    this.learn(state, now);
+    this.learn(state, now, done?.isRenewal);
+    if (isDone) this.#saidIn = state.step;
   }
 
   /** The outcome is unknown, or the register cannot be reached: nothing is renewed (rule 3). */
@@ -191,10 +202,13 @@ export class AgentStateMachine {
     if (update.scheduled) this.#agenda.heartbeatAt = now + interval;
   }
 
-  /** A state from an own update or a read. An older one than known is no news. */
-  learn(state: FailoverState, now: number): void {
+  /** A state from an own update, which may have renewed the lease, or a read. An older one than known is no news. */
+  learn(state: FailoverState, now: number, hasRenewed = false): void {
     this.#agenda.readEnded();
     const before = this.#state;
+    const hasNews = isNews(state, before);
+    this.#budget.learned(hasRenewed || hasNews);
+    if (hasNews) this.#saidIn = undefined;
     if (before !== undefined && isOlder(state, before)) return;
     if (before === undefined) this.#predecessor.found(state);
     this.#watch.onState(state, now);
@@ -209,6 +223,8 @@ export class AgentStateMachine {
     }
     this.#settleRole(now);
     this.#wantUpdate(now);
+    if (this.#status !== undefined && this.#hasToMoveOn(state, this.#status))
+      this.#agenda.wantAgain(now, state);
   }
 
   /** A read found no state: this is a new partition-set, and its first update makes one. */
@@ -218,9 +234,10 @@ export class AgentStateMachine {
     this.#agenda.want(now);
   }
 
-  /** A read failed. */
-  missed(): void {
+  /** A read failed: too few acceptors answered, or those that did were of different minds. */
+  missed(because: 'unavailable' | 'disagreed' = 'unavailable'): void {
     this.#agenda.readEnded();
+    if (because === 'unavailable') this.#budget.unanswered();
   }
 
   /** The driver has assumed that role, durably. */
@@ -235,17 +252,10 @@ export class AgentStateMachine {
   }
 
   onHint(hint: Hint, now: number): void {
-    const { gcn } = hint;
-    const known = this.#state;
-    if (hint.hint === 'beat') {
-      if (known !== undefined && gcn === known.gcn && hint.writer === known.writer)
-        this.#watch.onBeat(hint, now);
-      else if (known === undefined || gcn > known.gcn) this.#startRead(now);
-      return;
-    }
-    if (known === undefined || gcn > known.gcn || hint.step > known.step) this.#startRead(now);
-    // Something has happened within the step: the writer's final report, for which the target waits.
-    else if (hint.step === known.step && known.target === this.#options.region) this.#agenda.want(now);
+    const reaction = reactionTo(hint, this.#state, this.#options.region);
+    if (hint.hint === 'beat' && reaction === 'watch') this.#watch.onBeat(hint, now);
+    else if (reaction === 'read') this.#wantRead(now);
+    else if (reaction === 'update') this.#agenda.want(now);
   }
 
   /** The process stood still, or its clocks jumped: its leases are lost and what it measured is void. */
@@ -295,6 +305,12 @@ export class AgentStateMachine {
     return [lease, duties].reduce(earlier, due ?? { at: Infinity, why: 'soon' });
   }
 
+  #hasSaidAll(now: number): boolean {
+    const [state, status] = [this.#state, this.#status];
+    if (state === undefined || status === undefined || this.#isStopping) return false;
+    return looksOn(state, this.#options, status, { saidIn: this.#saidIn, stepMs: now - this.#watch.stepAt });
+  }
+
   /** What this region has to say cannot wait for its next heartbeat. */
   #wantUpdate(now: number): void {
     const state = this.#state!;
@@ -309,9 +325,7 @@ export class AgentStateMachine {
   #asksForSomething(state: FailoverState, now: number): boolean {
     if (this.#status === undefined) return false;
     const driver = this.#orders.commitSets(state.gcn);
-    const { add, remove = [], readyFor } = this.#duties!.report(state, this.#status, driver, now);
-    const canRemove = state.leaseSet.length > state.configuration.minDurability;
-    return add !== undefined || readyFor !== undefined || (remove.length > 0 && canRemove);
+    return asksNow(this.#duties!.report(state, this.#status, driver, now), state);
   }
 
   /** The driver's status changed in a way that matters: quiesced, caught up, unable to commit. */
@@ -326,11 +340,11 @@ export class AgentStateMachine {
     const [state, status] = [this.#state, this.#status];
     if (state === undefined || status === undefined) return;
     this.#wantUpdate(now);
-    const { region } = this.#options;
-    const { writer, target, final } = state;
-    const isQuiet = writer === region && final === undefined && this.#quiescedIn(state, status) !== undefined;
-    const hasAll = target === region && final !== undefined && sameProgress(status.progress, final);
-    if (isQuiet || hasAll) this.#agenda.want(now);
+    if (this.#hasToMoveOn(state, status)) this.#agenda.want(now);
+  }
+
+  #hasToMoveOn(state: FailoverState, status: DriverStatus): boolean {
+    return canMoveOn(state, this.#options.region, status, this.#quiescedIn(state, status) !== undefined);
   }
 
   #startUpdate(now: number, scheduled: boolean): void {
@@ -341,6 +355,12 @@ export class AgentStateMachine {
 
   #startRead(now: number): void {
     if (this.#agenda.startRead(now)) this.#port.read();
+  }
+
+  /** At once, or when there is a round for it. */
+  #wantRead(now: number): void {
+    if (this.#budget.readyAt('look') <= now) this.#startRead(now);
+    else this.#agenda.wantRead(now);
   }
 
   #endUpdate(now: number): Update {
@@ -469,13 +489,6 @@ export class AgentStateMachine {
 
   #assume(role: Role): void {
     if (this.#orders.give(role)) this.#port.assume(role);
-  }
-
-  #noteStop(state: FailoverState): void {
-    const own = state.regions[this.#options.region];
-    if (!this.#isStopping || own?.stop !== this.#options.incarnation || state.writer === this.#options.region)
-      return;
-    this.#end();
   }
 
   #end(): void {

@@ -26,3 +26,17 @@ export function hintsAfter(
   else if (isStopping && hints.length === 0) hints.push({ hint: 'phase', gcn, step: step + 1 });
   return hints;
 }
+
+/** What a hint is to a region that knows this. */
+export function reactionTo(
+  hint: Hint,
+  known: FailoverState | undefined,
+  region: RegionName,
+): 'watch' | 'read' | 'update' | undefined {
+  if (known === undefined || hint.gcn > known.gcn) return 'read';
+  if (hint.hint === 'beat')
+    return hint.gcn === known.gcn && hint.writer === known.writer ? 'watch' : undefined;
+  if (hint.step > known.step) return 'read';
+  // Something has happened within the step: the writer's final report, for which the target waits.
+  return hint.step === known.step && known.target === region ? 'update' : undefined;
+}

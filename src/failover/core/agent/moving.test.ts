@@ -57,15 +57,25 @@ function quiescing(): Scene {
   return scene;
 }
 
-/** How many updates the agent makes while its driver's status changes every ten milliseconds. */
-function updatesWhile(agent: AgentScene, from: number, ms: number, status: (lsn: number) => object): number {
-  const before = agent.updates;
+/** What the agent does while its driver's status changes every ten milliseconds. */
+function askedWhile(
+  { register }: Scene,
+  agent: AgentScene,
+  from: number,
+  ms: number,
+  status: (lsn: number) => object,
+): { updates: number; reads: number } {
+  const [updates, reads] = [agent.updates, agent.reads];
   for (let now = from; now < from + ms; now += 10) {
     agent.status = statusOfDriver(agent.region, status(now));
     agent.core.onStatus(agent.status, now);
-    if (agent.core.wakeAt <= now) agent.update(now);
+    if (agent.core.wakeAt > now) continue;
+    const before = agent.updates;
+    agent.core.wake(now);
+    if (agent.updates > before) agent.answer(now);
+    else agent.core.learn(register.state, now);
   }
-  return agent.updates - before;
+  return { updates: agent.updates - updates, reads: agent.reads - reads };
 }
 
 describe('a region that the move goes past', () => {
@@ -181,31 +191,72 @@ describe('the writer of a move', () => {
     expect(register.state.writer).toBe('b');
   });
 
-  test('does not update at every write that its driver tells of while the target has not been heard', () => {
-    const { writer } = moving();
-    const updates = updatesWhile(writer, NOW, 5 * POLL, (lsn) => ({
-      progress: { epoch: 1, lsn },
-      gclsn: lsn,
-    }));
-    expect(updates).toBeGreaterThan(3);
-    expect(updates).toBeLessThanOrEqual(6);
+  test('only looks while the target has not been heard, and not at every write that its driver tells of', () => {
+    const scene = moving();
+    const status = (lsn: number): object => ({ progress: { epoch: 1, lsn }, gclsn: lsn });
+    const { updates, reads } = askedWhile(scene, scene.writer, NOW, 5 * POLL, status);
+    expect(updates).toBeLessThanOrEqual(1);
+    expect(reads).toBeGreaterThan(3);
+    expect(reads).toBeLessThanOrEqual(6);
   });
 
   test('nor while the writes that are under way come to their end', () => {
-    const { writer } = quiescing();
-    const updates = updatesWhile(writer, NOW + 10, 5 * POLL, (lsn) => ({ gclsn: lsn, quiesced: false }));
-    expect(updates).toBeLessThanOrEqual(6);
+    const scene = quiescing();
+    const status = (lsn: number): object => ({ gclsn: lsn, quiesced: false });
+    expect(askedWhile(scene, scene.writer, NOW + 10, 5 * POLL, status).updates).toBeLessThanOrEqual(6);
   });
 
   test('nor when it has made its final report: there is nothing to add', () => {
-    const { register, writer, target } = quiescing();
+    const scene = quiescing();
+    const { register, writer, target } = scene;
     target.status = statusOfDriver('b', { progress: { epoch: 1, lsn: 9 }, gclsn: 9 });
     target.update(NOW + 5);
     writer.status = statusOfDriver('a', { quiesced: true });
     writer.core.onStatus(writer.status, NOW + 10);
     writer.update(NOW + 10);
     expect(register.state.final).toBeDefined();
-    expect(updatesWhile(writer, NOW + 20, 5 * POLL, () => ({ quiesced: true }))).toBeLessThanOrEqual(6);
+    const { updates } = askedWhile(scene, writer, NOW + 20, 5 * POLL, () => ({ quiesced: true }));
+    expect(updates).toBeLessThanOrEqual(6);
+  });
+
+  test('says in updates that the move takes too long', () => {
+    const scene = moving();
+    const { leaseMs } = scene.register.state.configuration.timings;
+    const { updates } = askedWhile(scene, scene.writer, NOW + leaseMs / 3, 5 * POLL, () => ({}));
+    expect(updates).toBeGreaterThan(3);
+  });
+
+  test('that finds by a look that the target has stopped gives the move up with its next poll', () => {
+    const { register, writer, target } = moving();
+    target.core.learn(register.state, NOW);
+    target.core.stop(NOW);
+    target.update(NOW);
+    expect(register.state.phase).toBe('Graceful');
+    writer.core.learn(register.state, NOW + POLL);
+    writer.update(NOW + 3 * POLL);
+    expect(register.state).toMatchObject({ phase: 'Steady', writer: 'a' });
+  });
+
+  test('of which the target looks on until the final report is there', () => {
+    const scene = quiescing();
+    const { updates, reads } = askedWhile(scene, scene.target, NOW + 10, 5 * POLL, () => ({}));
+    expect(updates).toBeLessThanOrEqual(1);
+    expect(reads).toBeGreaterThan(3);
+  });
+
+  test('moves on at once when a look has shown the target the final report', () => {
+    const { register, writer, target } = quiescing();
+    target.status = statusOfDriver('b', { progress: { epoch: 1, lsn: 9 }, gclsn: 9 });
+    target.update(NOW + 5);
+    writer.status = statusOfDriver('a', { quiesced: true });
+    writer.core.onStatus(writer.status, NOW + 10);
+    writer.update(NOW + 10);
+    const { final } = register.state;
+    target.status = statusOfDriver('b', { progress: final!, gclsn: final!.lsn });
+    target.core.onStatus(target.status, NOW + 20);
+    const now = NOW + 2 * POLL;
+    target.core.learn(register.state, now);
+    expect(target.core.wakeAt).toBeLessThanOrEqual(now);
   });
 });
 

@@ -32,5 +32,7 @@ export interface AgentOptions {
   /** The directory was last used under another boot or on another machine: an earlier process may still run there. */
   readonly isDirectoryStrange?: boolean | undefined;
   readonly version?: number;
+  /** Of the configuration, as long as no state has been seen. */
+  readonly intervalMs?: number | undefined;
   readonly random: () => number;
 }

@@ -1,6 +1,5 @@
 /** One update while it is under way: what each run of its editor would have done. */
-import { type FailoverState, type RegionName, sameProgress } from '../machine/index.ts';
-import type { DriverStatus } from './driver.ts';
+import type { FailoverState } from '../machine/index.ts';
 
 export interface Update {
   readonly startedAt: number;
@@ -30,15 +29,16 @@ export function doneOf({ tries }: Update, beat: number | undefined): Try | undef
   return last && { ...last, isRenewal: possible.every(({ isRenewal }) => isRenewal) };
 }
 
-/** While a writer is being elected and this region has reported, it looks on, and leaves the register to the others. */
-export function hasSaidAll(
-  state: FailoverState | undefined,
-  { region, incarnation }: { readonly region: RegionName; readonly incarnation: number },
-  status: DriverStatus | undefined,
-): boolean {
-  const own = state?.regions[region];
-  if (state?.phase !== 'Ungraceful' || own?.report === undefined || status === undefined) return false;
-  return own.incarnation === incarnation && sameProgress(own.report.progress, status.progress);
+/** Whether something has happened, to this region or to others, beyond one more beat. */
+export function isNews(state: FailoverState, known: FailoverState | undefined): boolean {
+  if (known === undefined || state.step !== known.step || state.gcn !== known.gcn) return true;
+  if (state.configuration.version !== known.configuration.version) return true;
+  if (state.leaseSet.length !== known.leaseSet.length || state.open.length !== known.open.length) return true;
+  const regions = Object.entries(state.regions);
+  return regions.some(([name, { report, stop }]) => {
+    const other = known.regions[name];
+    return (report === undefined) !== (other?.report === undefined) || stop !== other?.stop;
+  });
 }
 
 /**
