@@ -4,6 +4,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { BUCKET_MS, durationFigure, type Durations, figureSix, type OutageCounts } from 'baton/sim';
 import { type Calm, coresInAll } from './calm.ts';
+import { MOST_LOAD } from './load.ts';
 import { GOALS, REGIONS } from './plan.ts';
 import type { RealResult } from './round.ts';
 
@@ -38,7 +39,10 @@ export function shortcomings(result: RealResult, compared: readonly Compared[]):
     reasons.push(`${lostWrites} acknowledged writes were lost`);
   if (counts.doubleWriters > 0)
     reasons.push(`one GCN was given to two regions ${counts.doubleWriters} times`);
-  if (counts.recovered < counts.affected)
+  const { load = 0 } = result;
+  if (!canWriteOn(plan) && load > MOST_LOAD)
+    reasons.push(`the acceptors were asked ${load.toFixed(2)} times as much as in the calm`);
+  if (canWriteOn(plan) && counts.recovered < counts.affected)
     reasons.push(
       `writes did not resume in ${counts.affected - counts.recovered} of ${counts.affected} cases`,
     );
@@ -63,6 +67,11 @@ export function shortcomings(result: RealResult, compared: readonly Compared[]):
   return reasons;
 }
 
+/** Without a majority of the acceptors writes are back when that is; what counts is what its loss makes of the load. */
+function canWriteOn({ kind }: RealResult['plan']): boolean {
+  return kind !== 'acceptors-majority';
+}
+
 export function jsonOf(
   result: RealResult,
   simulated: OutageCounts | undefined,
@@ -78,6 +87,7 @@ export function jsonOf(
     },
     serviceRecoverySeconds: percentiles(parts.service),
     acceptorRequestsPerHour: Math.round(perHour(result)),
+    ...(result.load !== undefined && { acceptorLoad: rounded(result.load, 2) }),
     acknowledged: result.acknowledged,
     lostWrites: result.lostWrites,
     unknown: result.unknown,
@@ -151,6 +161,11 @@ export function textOf(
     `${count(result.acknowledged)} writes acknowledged, ${count(result.lostWrites)} of them lost; ${count(result.unknown)} of unknown outcome, ${count(result.refused)} refused.`,
     `Writes stopped ${count(counts.affected)} times, and were back during the outage ${count(counts.recovered)} times; ${count(counts.failovers)} raises of a GCN.`,
     `${count(Math.round(perHour(result)))} acceptor requests for each partition-set and hour, in ${count(batches(usages))} batches in all.`,
+    ...(result.load === undefined
+      ? []
+      : [
+          `In the outage the acceptors that lived were asked ${result.load.toFixed(2)} times what they were asked in the calm.`,
+        ]),
     told(result.calm),
     ...compared.map(
       ({ name, real, simulated: other, difference, agrees }) =>

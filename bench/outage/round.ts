@@ -14,6 +14,7 @@ import { type ClientReport } from './client-process.ts';
 import { Clients } from './clients.ts';
 import { nowMs } from './clock.ts';
 import { type HistoryRow, OutageGround } from './ground.ts';
+import { type Counted, countRequests, loadOf } from './load.ts';
 import { HOME, type OutagePlan, REGIONS } from './plan.ts';
 import { plannedCase } from './simulated.ts';
 import { type Usage, UsageWatch } from './usage.ts';
@@ -51,6 +52,8 @@ export interface RealResult {
   readonly usages: readonly Usage[];
   /** Partition-sets that were not home again when the calm after an outage was over. */
   readonly away: number;
+  /** How many times as much as in the calm the acceptors were asked, in the outage with the most. */
+  readonly load: number | undefined;
 }
 
 const MINUTE_MS = 60_000;
@@ -88,13 +91,17 @@ export async function runOutages(plan: OutagePlan, say: (text: string) => void):
       `clients write to each partition-set every ${plan.writeEveryMs} ms; warming up for ${Math.round(warmMs / 1000)} s`,
     );
     await sleep((2 * warmMs) / 3);
+    const before = await countRequests(usage);
     const calm = await measureCalm(ground, usage, warmMs / 3);
-    const seen: Seen = { outages: [], detect: new Durations(), history: [], away: 0 };
+    const quiet = [before, await countRequests(usage)] as const;
+    const seen: Seen = { outages: [], detect: new Durations(), history: [], away: 0, asked: [] };
     for (let number = 1; number <= plan.outages; number += 1)
-      await oneOutage(ground, plan, number, seen, say);
+      await oneOutage({ ground, usage, plan, seen, say }, number);
+    const loads = seen.asked.map((asked) => loadOf(quiet, asked) ?? 0);
     say('reading back the acknowledged writes');
     const report = await clients.finish();
-    return { ...resultOf(plan, startMs, seen, report, await usage.stop()), calm };
+    const load = Math.max(...loads) || undefined;
+    return { ...resultOf(plan, startMs, seen, report, await usage.stop()), calm, load };
   } finally {
     usage?.end();
     clients?.kill();
@@ -107,6 +114,8 @@ interface Seen {
   readonly detect: Durations;
   history: readonly HistoryRow[];
   away: number;
+  /** What the acceptors had been asked when each outage began, and when it ended. */
+  readonly asked: (readonly [Counted, Counted])[];
 }
 
 async function comeUp(ground: OutageGround, plan: OutagePlan, say: (text: string) => void): Promise<void> {
@@ -129,18 +138,22 @@ async function comeUp(ground: OutageGround, plan: OutagePlan, say: (text: string
   }
 }
 
-async function oneOutage(
-  ground: OutageGround,
-  plan: OutagePlan,
-  number: number,
-  seen: Seen,
-  say: (text: string) => void,
-): Promise<void> {
+interface Stage {
+  readonly ground: OutageGround;
+  readonly usage: UsageWatch;
+  readonly plan: OutagePlan;
+  readonly seen: Seen;
+  readonly say: (text: string) => void;
+}
+
+async function oneOutage({ ground, usage, plan, seen, say }: Stage, number: number): Promise<void> {
   const fromMs = nowMs();
   say(`outage ${number} of ${plan.outages}: ${plan.kind}`);
   await ground.strike();
+  const struck = await countRequests(usage);
   await sleep(Math.max(0, fromMs + plan.minutes * MINUTE_MS - nowMs()));
   const untilMs = nowMs();
+  seen.asked.push([struck, await countRequests(usage)]);
   seen.outages.push({ fromMs, untilMs });
   say(`outage ${number} has ended`);
   const noticed = noticeReturn(ground, plan, untilMs, seen.detect);
@@ -181,7 +194,7 @@ function resultOf(
   seen: Seen,
   report: ClientReport,
   usages: readonly Usage[],
-): Omit<RealResult, 'calm'> {
+): Omit<RealResult, 'calm' | 'load'> {
   const durationMs = nowMs() - startMs;
   const counts = newOutageCounts({
     ...plannedCase(plan),

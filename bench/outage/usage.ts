@@ -42,6 +42,13 @@ export class UsageWatch {
     return Object.fromEntries([...this.#usages].map(([name, { cpuSeconds }]) => [name, cpuSeconds]));
   }
 
+  /** How many requests each process has answered so far; 0 for those that are no acceptors. */
+  async requests(): Promise<Readonly<Record<string, number>>> {
+    this.#looking = this.#looking.then(() => this.#look());
+    await this.#looking;
+    return Object.fromEntries([...this.#usages].map(([name, { requests }]) => [name, requests]));
+  }
+
   /** Looks no more. */
   end(): void {
     clearInterval(this.#timer);

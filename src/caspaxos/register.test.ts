@@ -133,7 +133,6 @@ async function begun() {
     uncertain: false,
     startedAt: 0,
     finish: (result) => results.push(result),
-    giveUp: () => {},
   });
   const adopt = (set: number): void => {
     view = stage.view(set);
@@ -202,7 +201,6 @@ describe('a register whose set of acceptors changes in the middle of a change', 
       uncertain: false,
       startedAt: 0,
       finish: () => undefined,
-      giveUp: () => {},
     });
     const [first] = await stage.settle();
     expect(first?.request).toMatchObject({ set: 2, message: { type: '1a' } });
@@ -247,7 +245,6 @@ function five(options: Partial<StageOptions> = {}, roundMs = 1, change = increme
     uncertain: false,
     startedAt: 0,
     finish: (result) => results.push(result),
-    giveUp: () => {},
   };
   register.run(job);
   const adopt = (set: number): void => {

@@ -74,7 +74,7 @@ export interface Job {
   /** `because`: what ended it, if it was not its caller. */
   readonly finish: (result: ProposalResult<string>, because?: CasPaxosError) => void;
   /** Its backoff does not want to try again: ends it, as its deadline would. */
-  readonly giveUp: () => void;
+  readonly giveUp?: () => void;
 }
 
 interface Round {
@@ -315,7 +315,7 @@ export class Register {
     const delayMs = this.#delayMs(lost, because);
     this.#timer =
       delayMs === Infinity
-        ? this.#after(0, () => job.giveUp())
+        ? this.#after(0, () => (job.giveUp === undefined ? this.#cancel(job) : job.giveUp()))
         : this.#after(delayMs, () => proposer.retry());
   }
 

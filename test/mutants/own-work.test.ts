@@ -68,7 +68,7 @@ function promising(index: number): Batcher['send'] {
 
 function job(outcomes: string[], uncertain = false): Job {
   const finish: Job['finish'] = ({ outcome }) => outcomes.push(outcome);
-  return { change: increment(), force: false, uncertain, startedAt: 0, finish, giveUp: () => {} };
+  return { change: increment(), force: false, uncertain, startedAt: 0, finish };
 }
 
 describe('a change keeps sight of its own work', () => {
