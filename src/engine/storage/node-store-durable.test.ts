@@ -9,6 +9,7 @@ import { failNextWrite } from '../../../test/support/failing-disk.ts';
 import { until } from '../../../test/support/until.ts';
 import type { PartitionStore } from '../core/index.ts';
 import { NodeStore, type NodeStoreOptions } from './node-store.ts';
+import { RedoLog } from './redo-log.ts';
 import { Tables } from './tables.ts';
 
 const root = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'baton-store-durable-'));
@@ -118,4 +119,61 @@ test('a record whose append failed is not read back over what was written since'
   store.append([entryOf(2, 1, [put('a', LARGE)])]);
   await synced(store);
   expect((await crashedAndOpened(node, directory)).tail).toEqual({ epoch: 2, lsn: 1 });
+});
+
+/** A reader that has undone its log and taken the first entry of another epoch: what the disk then has is all of that or nothing. */
+function crossOver(store: PartitionStore): void {
+  store.truncate(1, 0);
+  store.note({ table: [...TABLE, { epoch: 2, lsn: 2 }] });
+  store.append([entryOf(2, 2, [put('c', 'small')])]);
+}
+
+const TABLE = [{ epoch: 1, lsn: 1 }];
+
+function expectAllOrNothing({ tail, notes }: PartitionStore): void {
+  const hasEpoch = notes.table.some(({ epoch }) => epoch === 2);
+  expect({ tail, hasEpoch }).toEqual({ tail: { epoch: 2, lsn: 2 }, hasEpoch: true });
+}
+
+async function withTwoEntries(): Promise<{ node: NodeStore; directory: string; store: PartitionStore }> {
+  const { node, directory } = await opened({ commitMs: 60_000 });
+  const store = node.partition('p');
+  store.note({ table: TABLE });
+  store.append([entryOf(1, 1, [put('a', 'small')]), entryOf(1, 2, [put('b', 'small')])]);
+  await synced(store);
+  return { node, directory, store };
+}
+
+test('what is written while the database catches up goes into the journal with what was noted for it', async () => {
+  const { node, directory, store } = await withTwoEntries();
+  // The database fails, and so has to catch up before the next write.
+  const gate = new Gate();
+  onTestFinished(() => gate.open());
+  const settling = node.settled();
+  await until('a commit', () => gate.waiting > 0);
+  gate.next(new Error('the database says no'));
+  await settling;
+  store.note({ gclsn: 1 });
+  const first = synced(store);
+  await until('a commit that the write waits for', () => gate.waiting > 0);
+  crossOver(store);
+  gate.open();
+  await first;
+  expectAllOrNothing(await crashedAndOpened(node, directory));
+});
+
+test('what is written while the journal fails goes into the database with what was noted for it', async () => {
+  const { node, directory, store } = await withTwoEntries();
+  vi.spyOn(RedoLog.prototype, 'append').mockImplementationOnce(async () => {
+    crossOver(store);
+    throw new Error('the journal says no');
+  });
+  const crashed = new Promise<PartitionStore>((resolve) => {
+    vi.spyOn(RedoLog.prototype, 'checkpointed').mockImplementationOnce(() => {
+      resolve(crashedAndOpened(node, directory));
+    });
+  });
+  store.note({ gclsn: 1 });
+  void node.settled();
+  expectAllOrNothing(await crashed);
 });

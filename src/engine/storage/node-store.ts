@@ -21,7 +21,7 @@ import {
   workKey,
 } from './partition-record.ts';
 import { readRecord, writeRecord } from './records.ts';
-import { diskFull, growthOf, Tables } from './tables.ts';
+import { diskFull, growthOf, Tables, type Write } from './tables.ts';
 import { bytesOf, RedoLog } from './redo-log.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -341,8 +341,7 @@ export class NodeStore {
   /** Makes what was written durable. Returns why it could not. */
   async #write(): Promise<Error | undefined> {
     if (this.#isPastJournal) await this.#committing;
-    for (const partition of this.#touched) partition.settle();
-    const writes = this.#queue.unjournaled();
+    const writes = this.#unjournaled();
     if (writes.length === 0 && this.#commitError === undefined) return undefined;
     try {
       this.#checkRoom(growthOf(this.#queue.bytes) - this.#queue.removedBytes);
@@ -357,8 +356,14 @@ export class NodeStore {
     return this.#commitError;
   }
 
+  /** With the records of the partitions as they are now: a write must never be on the disk without what was noted for it. */
+  #unjournaled(): readonly Write[] {
+    for (const partition of this.#touched) partition.settle();
+    return this.#queue.unjournaled();
+  }
+
   async #journal(): Promise<void> {
-    const writes = this.#queue.unjournaled();
+    const writes = this.#unjournaled();
     if (writes.length === 0) return;
     await this.#redo.append(writes);
     this.#queue.noteJournaled(writes.length);
@@ -374,17 +379,18 @@ export class NodeStore {
   /** Nothing else writes to the journal meanwhile: what the database is given and what it notes of the journal agree. */
   async #beginCommit(): Promise<void> {
     this.#isCommitDue = false;
-    const partitions = this.#touched;
-    this.#touched = new Set();
+    const partitions = new Set<LmdbPartition>();
     let what: 'journaled' | 'all' = 'all';
     try {
-      for (const partition of partitions) partition.begin();
+      this.#begin(partitions);
       if (!this.#redo.isFullFor(bytesOf(this.#queue.unjournaled()))) {
         await this.#journal();
         what = 'journaled';
       }
     } catch (error) {
       this.#commitError = error as Error;
+      // All of it is taken now, also what was written while the journal failed.
+      this.#begin(partitions);
     }
     if (this.#isAbandoned) return;
     this.#isPastJournal = what === 'all' && this.#queue.unjournaled().length > 0;
@@ -396,6 +402,14 @@ export class NodeStore {
       if (this.#hasWork || this.#commitError !== undefined) this.#commitSoon();
       if (this.#settling.length > 0 || this.#mustCommit) this.#schedule();
     });
+  }
+
+  #begin(partitions: Set<LmdbPartition>): void {
+    for (const partition of this.#touched) {
+      partition.begin();
+      partitions.add(partition);
+    }
+    this.#touched = new Set();
   }
 
   /** What it takes of the queue it takes at once; then some of the work in the background is done for it. */
