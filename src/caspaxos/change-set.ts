@@ -21,10 +21,12 @@ import {
   quorumsOf,
   quorumsOfSet,
   type QuorumSystem,
+  sameSets,
   settled,
 } from './core/index.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
 import { checkQuorums, describe, type Membership } from './membership.ts';
+import type { EditConfiguration } from './revisions.ts';
 import { CONFIGURATION_KEY } from './values.ts';
 
 export interface SetChange {
@@ -34,10 +36,7 @@ export interface SetChange {
   /** A member that must not be kept even if its address is named again: a new acceptor stands there. */
   readonly leaving?: AcceptorMember | undefined;
   readonly rewrite: (key: string) => Promise<void>;
-  /** Changes the configuration's register; the editor returns what it was given to leave it. */
-  readonly editConfiguration: (
-    edit: (known: Configuration | undefined) => Configuration,
-  ) => Promise<Configuration>;
+  readonly editConfiguration: EditConfiguration;
 }
 
 const REWRITES_AT_ONCE = 256;
@@ -57,11 +56,11 @@ export async function changeSet(change: SetChange): Promise<void> {
     ...(quorums && { quorums }),
   };
   if (sameMembers(next, current)) return;
-  const wanted = joint(current, next);
-  checkQuorums(wanted);
-  const agreed = await editConfiguration((known) =>
-    newer(known, current).number === current.number ? wanted : known!,
-  );
+  checkQuorums(joint(current, next));
+  const agreed = await editConfiguration((known) => {
+    const found = newer(known, current);
+    return sameSets(found, current) ? joint(found, withRecorded(next, found)) : found;
+  });
   await finish(change, agreed);
   if (sameMembers(next, agreed)) return;
   throw new CasPaxosError(
@@ -79,10 +78,10 @@ async function finish(change: SetChange, both: Configuration): Promise<Configura
   await inParallel([...keys], REWRITES_AT_ONCE, rewrite);
   // A rewrite is done when quorums have it. Whoever changes the set expects the new acceptors to hold everything.
   await membership.caughtUp(CONFIGURATION_KEY);
-  const alone = settled(both);
-  const decided = await editConfiguration((known) =>
-    newer(known, both).number === both.number ? alone : known!,
-  );
+  const decided = await editConfiguration((known) => {
+    const found = newer(known, both);
+    return sameSets(found, both) ? settled(found) : found;
+  });
   return bringIntoForce(change, decided, both);
 }
 
@@ -111,7 +110,7 @@ async function bringIntoForce(
     // Those who leave are told too, so that a proposer that knows only them finds out where everybody went.
     const installed = await membership.install(settledSet, membersOf(before));
     // A still newer one has its own people who saw to that.
-    if (settledSet.number === before.number + 1) checkAware(quorumsOf(settledSet), installed, 'new');
+    if (sameSets(settledSet, settled(before))) checkAware(quorumsOf(settledSet), installed, 'new');
   }
   membership.adopt(settledSet);
   await membership.install(settledSet, membersOf(settledSet));
@@ -151,7 +150,10 @@ async function listPage(acceptor: Acceptor, after: string): Promise<readonly str
   }
 }
 
-/** The wanted members: those that are in already, and new ones, which must be empty and nobody else's. */
+/**
+ * The wanted members: those that are in already, and new ones, which must be empty and nobody else's. At the address of one that
+ * is not used any more there may stand its successor.
+ */
 async function resolve(
   { membership, urls, leaving }: SetChange,
   current: Configuration,
@@ -160,12 +162,20 @@ async function resolve(
   for (const url of urls) {
     const address = membership.addressOf(url);
     const present = current.acceptors.find((member) => member.url === address && member.id !== leaving?.id);
-    members.push(present ?? (await inspect(membership.openAcceptor(url))));
+    const successor = present?.retired && (await successorOf(present, membership.openAcceptor(url)));
+    members.push(successor ?? present ?? (await inspect(membership.openAcceptor(url))));
   }
   if (new Set(members.map(({ id }) => id)).size < members.length) {
     throw new CasPaxosError('DUPLICATE_ACCEPTOR', 'Two of the URLs lead to the same acceptor.');
   }
   return members;
+}
+
+async function successorOf(member: AcceptorMember, acceptor: Acceptor): Promise<AcceptorMember | undefined> {
+  const { description } = await describe(acceptor);
+  if (description !== undefined && description.id !== member.id) return inspect(acceptor);
+  await acceptor.close();
+  return undefined;
 }
 
 async function inspect(acceptor: Acceptor): Promise<AcceptorMember> {
@@ -179,6 +189,13 @@ async function inspect(acceptor: Acceptor): Promise<AcceptorMember> {
     );
   }
   return { id: description.id, url: acceptor.url };
+}
+
+/** Of those who stay, what was recorded of them meanwhile. */
+function withRecorded(next: AcceptorSet, { acceptors }: Configuration): AcceptorSet {
+  const known = (member: AcceptorMember): AcceptorMember =>
+    acceptors.find(({ id }) => id === member.id) ?? member;
+  return { ...next, acceptors: next.acceptors.map(known) };
 }
 
 function newer(a: Configuration | undefined, b: Configuration): Configuration {

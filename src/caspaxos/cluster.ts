@@ -146,6 +146,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       host,
       requestTimeoutMs: options.requestTimeoutMs ?? 1000,
       counters: this.counters,
+      editConfiguration: (edit) => this.#editConfiguration(edit),
       onView: () => this.#onView(),
       onStatus: (status) => this.emit('acceptor', status),
       onWarning: (error) => this.#tell('warning', error),

@@ -29,6 +29,8 @@ import {
 import { setDoubted } from './doubts.ts';
 import { asCasPaxosError, CasPaxosError, type ErrorCode } from './errors.ts';
 import { openAcceptor, printableUrl } from './open-acceptor.ts';
+import { retiredAcceptor, retirementError, retirementFor } from './retired.ts';
+import { type EditConfiguration, Revisions } from './revisions.ts';
 import type { View } from './register.ts';
 import type { ServiceTls } from './service/client.ts';
 import { Urgency } from './urgency.ts';
@@ -50,6 +52,7 @@ export interface MembershipOptions {
   readonly tls?: () => ServiceTls | undefined;
   readonly requestTimeoutMs: number;
   readonly counters: ClusterCounters;
+  readonly editConfiguration: EditConfiguration;
   readonly onView: () => void;
   readonly onStatus: (status: AcceptorStatus) => void;
   readonly onWarning: (error: CasPaxosError) => void;
@@ -65,9 +68,10 @@ interface Named {
 
 export class Membership {
   readonly #options: MembershipOptions;
-  /** By the id that the configuration gives them. */
+  readonly #revisions: Revisions;
   /** URLs with credentials, by their places. */
   readonly #given = new Map<string, string>();
+  /** By the id that the configuration gives them. */
   #acceptors = new Map<string, Acceptor>();
   #statuses = new Map<string, AcceptorStatus>();
   #configuration: Configuration | undefined;
@@ -79,6 +83,13 @@ export class Membership {
 
   constructor(options: MembershipOptions) {
     this.#options = options;
+    this.#revisions = new Revisions({
+      host: options.host,
+      editConfiguration: options.editConfiguration,
+      configuration: () => this.configuration,
+      install: (configuration, members) => this.install(configuration, members),
+      adopt: (configuration) => this.adopt(configuration),
+    });
   }
 
   get configuration(): Configuration {
@@ -147,8 +158,11 @@ export class Membership {
     const members = membersOf(configuration);
     const kept = new Map<string, Acceptor>();
     for (const member of members) {
-      const acceptor =
-        this.#acceptors.get(member.id) ?? findCandidate(candidates, member) ?? this.openAcceptor(member.url);
+      const acceptor = member.retired
+        ? retiredAcceptor(member, member.retired)
+        : (this.#acceptors.get(member.id) ??
+          findCandidate(candidates, member) ??
+          this.openAcceptor(member.url));
       acceptor.expect(member.id);
       kept.set(member.id, acceptor);
       if (!this.#statuses.has(member.id)) this.#statuses.set(member.id, { ...member, state: 'unknown' });
@@ -163,6 +177,8 @@ export class Membership {
     this.#view = { set: configuration.number, quorum, batchers };
     if (members.length % 2 === 0) this.#warnOfEvenNumber(members.length);
     this.#options.onView();
+    for (const member of members)
+      if (member.retired !== undefined) this.#report(member, retirementError(member.retired));
   }
 
   /** Makes the configuration known to those members; returns which of all members took it. */
@@ -206,6 +222,7 @@ export class Membership {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#revisions.close();
     await Promise.all([...this.#acceptors.values()].map((acceptor) => acceptor.close()));
   }
 
@@ -251,6 +268,8 @@ export class Membership {
     if (hasQuorumOf(this.configuration, named) && !(await this.#isDecided(found))) {
       const error = setDoubted(found.number);
       if (!this.#doubted.has(found.number)) this.#options.onWarning(error);
+      // Perhaps it is decided, and whoever did that did not live to tell enough of them.
+      if (!this.#doubted.has(found.number)) this.#revisions.confirm();
       this.#doubted.add(found.number);
       return;
     }
@@ -301,11 +320,19 @@ export class Membership {
 
   #report(member: AcceptorMember, error: CasPaxosError | undefined): void {
     const state = error === undefined ? 'up' : 'down';
+    if (error !== undefined && member.retired === undefined) this.#retire(member, error);
     const known = this.#statuses.get(member.id);
     if (known?.state === state && known.error?.code === error?.code) return;
     const status: AcceptorStatus = error === undefined ? { ...member, state } : { ...member, state, error };
     this.#statuses.set(member.id, status);
     if (!this.#isClosed) this.#options.onStatus(status);
+  }
+
+  /** What only this process may have noticed is told to all, and to those that start later. */
+  #retire({ id }: AcceptorMember, error: CasPaxosError): void {
+    const retired = retirementFor(error);
+    if (retired === undefined) return;
+    this.#revisions.record(id, (member) => (member.retired === undefined ? { ...member, retired } : member));
   }
 
   #warnOfEvenNumber(size: number): void {

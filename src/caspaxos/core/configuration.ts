@@ -9,6 +9,9 @@
  *
  * Proposers of neighbouring numbers share a quorum, so they are safe side by side. Those of n and n+2 are not: that is
  * what the refusals and the rewriting keep apart.
+ *
+ * A number is also raised by what is *recorded of a member* (`revised`): the members and their quorums stay, so all numbers
+ * that differ only in that are safe side by side, and no register has to be rewritten.
  */
 import { assert } from '../../protocol/index.ts';
 import {
@@ -27,6 +30,14 @@ export interface AcceptorMember {
   /** The random id of the acceptor's identity document (rule 8). */
   readonly id: string;
   readonly url: string;
+  /** Its memory was found not to be whole: nobody uses it any more. It counts among the quorums until it is replaced. */
+  readonly retired?: Retirement;
+}
+
+export interface Retirement {
+  /** Of the error with which it was found. */
+  readonly code: string;
+  readonly why: string;
 }
 
 export interface AcceptorSet {
@@ -94,13 +105,32 @@ export function settled(current: Configuration): Configuration {
   return { ...rest, number: current.number + 1 };
 }
 
+/** The next number, with something else recorded of the members; the very same configuration when nothing changes. */
+export function revised(
+  configuration: Configuration,
+  edit: (member: AcceptorMember) => AcceptorMember,
+): Configuration {
+  const { previous } = configuration;
+  const acceptors = configuration.acceptors.map(edit);
+  const before = previous?.acceptors.map(edit);
+  const isSame = (members: readonly AcceptorMember[] | undefined, of: AcceptorSet | undefined): boolean =>
+    members === undefined || members.every((member, at) => member === of!.acceptors[at]);
+  if (isSame(acceptors, configuration) && isSame(before, previous)) return configuration;
+  return {
+    ...configuration,
+    number: configuration.number + 1,
+    acceptors,
+    ...(previous && { previous: { ...previous, acceptors: before! } }),
+  };
+}
+
+/** Whether they are the same sets in force, whatever their numbers and whatever is recorded of their members. */
+export function sameSets(a: Configuration, b: Configuration): boolean {
+  return a.cluster === b.cluster && print(a) === print(b) && print(a.previous) === print(b.previous);
+}
+
 export function sameConfiguration(a: Configuration, b: Configuration): boolean {
-  return (
-    a.cluster === b.cluster &&
-    a.number === b.number &&
-    print(a) === print(b) &&
-    print(a.previous) === print(b.previous)
-  );
+  return a.number === b.number && sameSets(a, b) && printRecorded(a) === printRecorded(b);
 }
 
 function print(set: AcceptorSet | undefined): string {
@@ -109,6 +139,11 @@ function print(set: AcceptorSet | undefined): string {
     set?.quorums?.phase1,
     set?.quorums?.phase2,
   ]);
+}
+
+function printRecorded(configuration: Configuration): string {
+  const lines = membersOf(configuration).map(({ id, retired }) => JSON.stringify([id, retired?.code]));
+  return lines.sort().join();
 }
 
 /** Reads what another process sent. Throws a plain Error on anything that is not a configuration. */
@@ -140,7 +175,11 @@ function isAcceptorSet(set: Partial<AcceptorSet>): boolean {
   if (!Array.isArray(set.acceptors) || set.acceptors.length === 0) return false;
   if (set.acceptors.length > MAX_ACCEPTORS) return false;
   return set.acceptors.every((member: unknown) => {
-    const { id, url } = (member ?? {}) as Partial<AcceptorMember>;
-    return isShortText(id) && isShortText(url);
+    const { id, url, retired } = (member ?? {}) as Partial<AcceptorMember>;
+    return isShortText(id) && isShortText(url) && (retired === undefined || isRetirement(retired));
   });
+}
+
+function isRetirement(retired: Partial<Retirement> | null): boolean {
+  return isShortText(retired?.code) && isShortText(retired.why);
 }

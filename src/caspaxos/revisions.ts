@@ -1,0 +1,126 @@
+/**
+ * What is found about a member of the set is recorded for everybody in the configuration's register, as the next number of the
+ * same set (`revised` in core/configuration.ts): first decided under the set in force, then made known to so many acceptors that
+ * no quorum is left to processes that have not heard of it. The acceptor that it is about has no say in this.
+ *
+ * It happens in the background. Several processes may find the same at once, or in the middle of a change of the set: an edit
+ * that is there already changes nothing. Where no quorum can be reached it is tried again, less and less often, for as long as
+ * the acceptor is a member.
+ */
+import type { Host, Timer } from '../protocol/index.ts';
+import {
+  type AcceptorMask,
+  type AcceptorMember,
+  blocks,
+  type Configuration,
+  maskOf,
+  maskOfMembers,
+  membersOf,
+  quorumsOf,
+  revised,
+} from './core/index.ts';
+
+/** Makes of a member what is to be recorded of it; the very same member when that is done. */
+export type MemberEdit = (member: AcceptorMember) => AcceptorMember;
+
+/** Changes the configuration's register; the editor returns what it was given to leave it. */
+export type EditConfiguration = (
+  edit: (known: Configuration | undefined) => Configuration,
+) => Promise<Configuration>;
+
+export interface RevisionsOptions {
+  readonly host: Host;
+  readonly editConfiguration: EditConfiguration;
+  readonly configuration: () => Configuration;
+  /** Returns which of all members of that configuration know it now. */
+  readonly install: (
+    configuration: Configuration,
+    members: readonly AcceptorMember[],
+  ) => Promise<AcceptorMask>;
+  readonly adopt: (configuration: Configuration) => void;
+}
+
+/** Several processes find the same at the same time: one of them should be first. */
+const FIRST_WITHIN_MS = 20;
+const AGAIN_AFTER_MS = 500;
+const MAX_AGAIN_AFTER_MS = 60_000;
+
+export class Revisions {
+  readonly #options: RevisionsOptions;
+  /** By the id of the member. */
+  readonly #wanted = new Map<string, MemberEdit>();
+  #mustConfirm = false;
+  #timer: Timer | undefined;
+  #running = false;
+  #failures = 0;
+  #closed = false;
+
+  constructor(options: RevisionsOptions) {
+    this.#options = options;
+  }
+
+  record(id: string, edit: MemberEdit): void {
+    if (this.#wanted.has(id)) return;
+    this.#wanted.set(id, edit);
+    this.#failures = 0;
+    this.#schedule();
+  }
+
+  /** Somebody knows a newer configuration, and those who use it may not be enough: sees to it that it is in force, if it was decided. */
+  confirm(): void {
+    this.#mustConfirm = true;
+    this.#schedule();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#options.host.cancel(this.#timer);
+  }
+
+  #schedule(): void {
+    if (this.#timer !== undefined || this.#running || this.#closed) return;
+    const { host } = this.#options;
+    const again = Math.min(MAX_AGAIN_AFTER_MS, AGAIN_AFTER_MS * 2 ** this.#failures);
+    const delayMs = this.#failures === 0 ? FIRST_WITHIN_MS * host.random() : again * (0.5 + host.random());
+    this.#timer = host.after(delayMs, () => {
+      this.#timer = undefined;
+      void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    const edits = new Map(this.#wanted);
+    this.#mustConfirm = false;
+    let isDone = false;
+    try {
+      isDone = await this.#bringAbout(edits);
+    } catch {
+      // No quorum, or none in time. What became of it is found by the next attempt.
+    }
+    this.#running = false;
+    if (isDone) for (const [id, edit] of edits) if (this.#wanted.get(id) === edit) this.#wanted.delete(id);
+    this.#failures = isDone ? 0 : this.#failures + 1;
+    if (this.#wanted.size > 0 || this.#mustConfirm) this.#schedule();
+  }
+
+  async #bringAbout(edits: ReadonlyMap<string, MemberEdit>): Promise<boolean> {
+    const { editConfiguration, configuration, install, adopt } = this.#options;
+    const edit: MemberEdit = (member) => edits.get(member.id)?.(member) ?? member;
+    const decided = await editConfiguration((known) => {
+      const current = configuration();
+      return revised(known !== undefined && known.number > current.number ? known : current, edit);
+    });
+    const current = configuration();
+    if (this.#closed || decided.number <= current.number) return true;
+    const others = membersOf(decided).filter(({ id }) => !edits.has(id));
+    const aware = await install(decided, others);
+    const ids = membersOf(decided).flatMap(({ id }, at) => ((aware & maskOf(at)) === 0 ? [] : [id]));
+    // The same as for a change of the set: from here on this process raises registers to that number, and others must find out why.
+    const mask = maskOfMembers(membersOf(current), new Set(ids));
+    const quorums = quorumsOf(current);
+    if (!quorums.isPhase1Quorum(mask) || !blocks(quorums, mask)) return false;
+    adopt(decided);
+    return true;
+  }
+}
