@@ -48,6 +48,7 @@ export const ERROR_CODES = [
   'ACCEPTOR_EMPTY',
   'ACCEPTOR_FOREIGN',
   'ACCEPTOR_BEHIND',
+  'ACCEPTOR_PROMOTED',
   'STORE_FAILED',
   'STALE_SET',
   'BALLOT_REUSED',
@@ -78,6 +79,18 @@ export class CasPaxosError extends Error {
 
 export function isErrorCode(code: unknown): code is ErrorCode {
   return (ERROR_CODES as readonly unknown[]).includes(code);
+}
+
+/**
+ * An acceptor that has forgotten something it answered. It cannot heal, so whoever finds it makes the finding lasting, and nobody uses
+ * that acceptor again. One that is empty shows that by itself, and a foreign one is somebody else's to judge.
+ */
+const LASTING_CODES = ['ACCEPTOR_BEHIND', 'ACCEPTOR_PROMOTED'] as const satisfies readonly ErrorCode[];
+
+export type LastingCode = (typeof LASTING_CODES)[number];
+
+export function isLastingCode(code: unknown): code is LastingCode {
+  return (LASTING_CODES as readonly unknown[]).includes(code);
 }
 
 /** Anything thrown, as an error of ours. */

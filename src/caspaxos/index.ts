@@ -6,7 +6,14 @@ export type { ClusterCounters, ClusterLatencies } from './counters.ts';
 export { type Codec, type Editor, reject, Rejection } from './editing.ts';
 export { missingInDatabase } from './directory/database-file.ts';
 export { type DirectoryLock, lockDirectory } from './directory/lock.ts';
-export { CasPaxosError, ERROR_CODES, type ErrorCode, type FailedOutcome } from './errors.ts';
+export {
+  CasPaxosError,
+  ERROR_CODES,
+  type ErrorCode,
+  type FailedOutcome,
+  isLastingCode,
+  type LastingCode,
+} from './errors.ts';
 export type { AcceptorStatus } from './membership.ts';
 export { NODE_HOST } from './node-host.ts';
 export { isService, openAcceptor, openStore, printableUrl } from './open-acceptor.ts';
@@ -26,7 +33,9 @@ export { LmdbStore } from './stores/lmdb.ts';
 export { MemoryStore } from './stores/memory.ts';
 export { PostgresStore } from './stores/postgres.ts';
 export { RedisStore } from './stores/redis.ts';
+export { Lineage } from './stores/lineage.ts';
 export { StoreAcceptor } from './stores/store-acceptor.ts';
+export { LOOK_AGAIN_MS } from './stores/store-identity.ts';
 export type {
   AcceptorStore,
   ConditionalWrite,

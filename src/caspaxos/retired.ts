@@ -1,15 +1,13 @@
 /** An acceptor of which the configuration records that its memory is not whole: it is asked for nothing. */
 import type { Acceptor } from './acceptors.ts';
 import type { AcceptorMember, Retirement } from './core/index.ts';
-import { CasPaxosError, type ErrorCode, isErrorCode } from './errors.ts';
+import { CasPaxosError, isErrorCode, isLastingCode } from './errors.ts';
 
-/** Errors that are about the memory of an acceptor, not about the way to it or its address: they are recorded for everybody. */
-const NOT_WHOLE: ReadonlySet<ErrorCode> = new Set(['ACCEPTOR_BEHIND']);
 const MAX_WHY_LENGTH = 1000;
 
 /** What is to be recorded of an acceptor that fails like that; undefined: it may be well again. */
 export function retirementFor({ code, message }: CasPaxosError): Retirement | undefined {
-  return NOT_WHOLE.has(code) ? { code, why: message.slice(0, MAX_WHY_LENGTH) } : undefined;
+  return isLastingCode(code) ? { code, why: message.slice(0, MAX_WHY_LENGTH) } : undefined;
 }
 
 export function retirementError({ code, why }: Retirement): CasPaxosError {

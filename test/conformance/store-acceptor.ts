@@ -1,6 +1,9 @@
 /** What an acceptor over a store makes of the store's bad days (rules 7 and 8). Run for every store: see `store.ts`. */
-import { type AcceptorStore, StoreAcceptor, storeFaults } from 'baton/caspaxos';
+import { type AcceptorStore, LOOK_AGAIN_MS, StoreAcceptor, storeFaults } from 'baton/caspaxos';
+import type { Host } from 'baton/protocol';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { leapingHost } from '../caspaxos/leaping-host.ts';
+import { until } from '../support/until.ts';
 import { accept, ballot, promise, query, typesOf, valueIn } from './messages.ts';
 import { newPlace, openFor, type StoreUnderTest } from './store.ts';
 
@@ -18,8 +21,8 @@ const {
   writes,
 } = storeFaults;
 
-async function acceptorOver(store: AcceptorStore): Promise<StoreAcceptor> {
-  const acceptor = new StoreAcceptor(store);
+async function acceptorOver(store: AcceptorStore, host?: Host): Promise<StoreAcceptor> {
+  const acceptor = new StoreAcceptor(store, host);
   const { id } = await acceptor.describe();
   acceptor.expect(id);
   return acceptor;
@@ -164,6 +167,45 @@ export function storeAcceptorConformance(name: string, stores: StoreUnderTest): 
       await acceptor.handle([promise('k', 2), accept('k', 2, 'w')], 0);
       await exchange(() => restore());
       await refusesEverything(acceptor, 'ACCEPTOR_BEHIND');
+    });
+
+    test('from an old copy is refused by every process once one has found it out, and by those that start later', async () => {
+      const place = newPlace(name);
+      const host = leapingHost();
+      const shown = await Promise.all(
+        [1, 2].map(async () => {
+          const store = exchangeable(await stores.open(place));
+          onTestFinished(() => store.close());
+          return store;
+        }),
+      );
+      const [finder, user] = await Promise.all(shown.map((store) => acceptorOver(store, host)));
+      await user!.handle([promise('unchanged', 1)], 0);
+      await finder!.handle([promise('k', 1), accept('k', 1, 'v')], 0);
+      for (const store of shown) await store.close();
+      const restore = await stores.snapshot(place);
+      for (const store of shown) store.exchange(await stores.open(place));
+      await finder!.handle([promise('k', 2), accept('k', 2, 'w')], 0);
+      for (const store of shown) await store.close();
+      await restore();
+      for (const store of shown) store.exchange(await stores.open(place));
+
+      // What has not changed is what it was: the one process cannot know, the other does.
+      expect(typesOf(await user!.handle([promise('unchanged', 2)], 0))).toEqual(['1b']);
+      expect(await codeOf(finder!.handle([query('k')], 0))).toBe('ACCEPTOR_BEHIND');
+      host.leap(LOOK_AGAIN_MS);
+      await until('the other process has looked again', async () => {
+        const code = await codeOf(user!.handle([promise('unchanged', 2)], 0));
+        return code === 'ACCEPTOR_BEHIND';
+      });
+      await refusesEverything(user!, 'ACCEPTOR_BEHIND');
+      const later = await openFor(stores, place);
+      const error = await new StoreAcceptor(later).describe().catch((reason: unknown) => reason);
+      expect(error).toMatchObject({
+        code: 'ACCEPTOR_BEHIND',
+        message: expect.stringContaining('register k went back to an earlier state, as from an old copy'),
+      });
+      await refusesEverything(new StoreAcceptor(later), 'ACCEPTOR_BEHIND');
     });
 
     test('as it was is the same acceptor', async () => {

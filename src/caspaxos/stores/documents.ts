@@ -8,7 +8,12 @@
  */
 import { crc32 } from 'node:zlib';
 import { type Ballot, isBallot } from '../../protocol/index.ts';
-import { checkConfiguration, type Configuration, type RegisterRecord } from '../core/index.ts';
+import {
+  checkConfiguration,
+  type Configuration,
+  type RegisterRecord,
+  type Retirement,
+} from '../core/index.ts';
 import { CasPaxosError } from '../errors.ts';
 
 const FORMAT = 'baton1';
@@ -18,6 +23,10 @@ export interface IdentityDocument {
   readonly id: string;
   readonly createdAt: string;
   readonly configuration?: Configuration;
+  /** The line of memory that it was made on, or was first seen on (`lineage.ts`). */
+  readonly lineage?: string;
+  /** It was found to have forgotten: nobody uses it any more. */
+  readonly retired?: Retirement & { readonly at: string };
 }
 
 export function encodeRecord(record: RegisterRecord): string {
@@ -55,14 +64,21 @@ export function encodeIdentity(identity: IdentityDocument): string {
 
 export function decodeIdentity(text: string, what: string): IdentityDocument {
   const identity = open(text, what) as Partial<IdentityDocument>;
-  const { id, createdAt, configuration } = identity;
+  const { id, createdAt, configuration, lineage, retired } = identity;
   if (typeof id !== 'string' || typeof createdAt !== 'string') throw corrupt(what);
+  if (lineage !== undefined && typeof lineage !== 'string') throw corrupt(what);
+  if (retired !== undefined && !isRetired(retired)) throw corrupt(what);
   if (configuration === undefined) return { ...identity, id, createdAt };
   try {
     return { ...identity, id, createdAt, configuration: checkConfiguration(configuration) };
   } catch {
     throw corrupt(what);
   }
+}
+
+function isRetired(value: unknown): boolean {
+  const { code, why, at } = (value ?? {}) as Partial<Record<string, unknown>>;
+  return [code, why, at].every((text) => typeof text === 'string');
 }
 
 export function encodeCheckpoint(sequence: number): string {

@@ -120,6 +120,10 @@ export function exchangeable(first: AcceptorStore): ExchangeableStore {
     write: (batch) => store.write(batch),
     list: (after, limit) => store.list(after, limit),
     prepare: async () => store.prepare?.(),
+    get lineage() {
+      return store.lineage;
+    },
+    lookAgain: async () => store.lookAgain?.(),
     close: () => store.close(),
   };
 }
@@ -132,11 +136,13 @@ function around(
     url: store.url,
     concurrency: store.concurrency,
     ...(store.largestText !== undefined && { largestText: store.largestText }),
+    ...(store.lineage !== undefined && { lineage: store.lineage }),
     read: (keys) => meet({ operation: 'read', keys }, () => store.read(keys)),
     write: (batch) =>
       meet({ operation: 'write', keys: batch.map(({ key }) => key) }, () => store.write(batch)),
     list: (after, limit) => meet({ operation: 'list', keys: [] }, () => store.list(after, limit)),
     prepare: async () => store.prepare?.(),
+    lookAgain: async () => store.lookAgain?.(),
     close: () => store.close(),
   };
 }

@@ -24,15 +24,10 @@ import {
 } from '../core/index.ts';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import { NODE_HOST } from '../node-host.ts';
-import {
-  decodeIdentity,
-  decodeRecord,
-  encodeIdentity,
-  encodeRecord,
-  type IdentityDocument,
-} from './documents.ts';
+import { decodeRecord, encodeIdentity, encodeRecord } from './documents.ts';
 import { IDENTITY_KEY, registerKey, registerOf, REGISTER_PREFIX } from './keys.ts';
 import type { AcceptorStore, ConditionalWrite, StoreVersion, WriteResult } from './store.ts';
+import { StoreIdentity } from './store-identity.ts';
 
 interface Known {
   readonly record: RegisterRecord;
@@ -69,69 +64,67 @@ export class StoreAcceptor implements Acceptor {
   readonly #host: Host;
   readonly #remembered: number;
   readonly #known = new Map<string, Known>();
-  #expectedId: string | undefined;
-  #identityChecked = false;
-  /** The number of the newest set that the identity document was seen to name. */
-  #set = 0;
-  #lost: CasPaxosError | undefined;
+  readonly #identity: StoreIdentity;
 
   constructor(store: AcceptorStore, host: Host = NODE_HOST, remembered = REMEMBERED_REGISTERS) {
     this.#store = store;
     this.#host = host;
     this.#remembered = remembered;
+    this.#identity = new StoreIdentity(store, host);
     this.url = store.url;
     this.concurrency = store.concurrency;
   }
 
   expect(id: string): void {
-    this.#expectedId = id;
+    this.#identity.expect(id);
   }
 
-  async describe(): Promise<AcceptorDescription> {
-    this.#refuseWhenLost();
-    if (this.#expectedId === undefined) await this.#store.prepare?.();
-    const identity = (await this.#identity()) ?? (await this.#create());
-    return {
-      id: identity.id,
-      configuration: identity.configuration,
-      hasRegisters: await this.#holdsRegisters(),
-    };
+  describe(): Promise<AcceptorDescription> {
+    return this.#identity.guard(async () => {
+      if (!this.#identity.isExpected) await this.#store.prepare?.();
+      const identity =
+        (await this.#identity.read()) ?? (await this.#identity.create(() => this.#holdsRegisters()));
+      this.#identity.checkMemory(identity);
+      return {
+        id: identity.id,
+        configuration: identity.configuration,
+        hasRegisters: await this.#holdsRegisters(),
+      };
+    });
   }
 
-  async install(configuration: Configuration): Promise<void> {
-    this.#refuseWhenLost();
-    for (;;) {
-      const knownSet = this.#set;
-      const [document] = await this.#store.read([IDENTITY_KEY]);
-      const identity = this.#verify(
-        document && decodeIdentity(document.text, `the identity of ${this.url}`),
-        knownSet,
-      );
-      if (!checkInstall(this.url, identity.configuration, configuration)) return;
-      const text = encodeIdentity({ ...identity, configuration });
-      const [result] = await this.#store.write([{ key: IDENTITY_KEY, text, expected: document?.version }]);
-      if (result?.result === 'written') return;
-      if (result?.result === 'failed') throw asCasPaxosError(result.error, 'STORE_FAILED', this.url);
-    }
+  install(configuration: Configuration): Promise<void> {
+    return this.#identity.guard(async () => {
+      for (;;) {
+        const { seen } = this.#identity;
+        const [document] = await this.#store.read([IDENTITY_KEY]);
+        const identity = this.#identity.verify(this.#identity.decode(document), seen);
+        if (!checkInstall(this.url, identity.configuration, configuration)) return;
+        const text = encodeIdentity({ ...identity, configuration });
+        const [result] = await this.#store.write([{ key: IDENTITY_KEY, text, expected: document?.version }]);
+        if (result?.result === 'written') return;
+        if (result?.result === 'failed') throw asCasPaxosError(result.error, 'STORE_FAILED', this.url);
+      }
+    });
   }
 
   async handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
-    this.#refuseWhenLost();
     try {
-      if (!this.#identityChecked) await this.#verifiedIdentity();
-      return await this.#handle(requests, index);
+      return await this.#identity.guard(async () => {
+        await this.#identity.beforeBatch();
+        return this.#handle(requests, index);
+      });
     } catch (error) {
-      // After a failure the store may be another one: look at its identity again before the next batch.
-      this.#identityChecked = false;
       throw asCasPaxosError(error, 'STORE_FAILED', this.url);
     }
   }
 
-  async list(after: string, limit: number): Promise<readonly string[]> {
-    this.#refuseWhenLost();
-    const from = after === '' ? REGISTER_PREFIX : registerKey(after);
-    const keys = await this.#store.list(from, limit);
-    return keys.map((key) => registerOf(key)).filter((key) => key !== undefined);
+  list(after: string, limit: number): Promise<readonly string[]> {
+    return this.#identity.guard(async () => {
+      const from = after === '' ? REGISTER_PREFIX : registerKey(after);
+      const keys = await this.#store.list(from, limit);
+      return keys.map((key) => registerOf(key)).filter((key) => key !== undefined);
+    });
   }
 
   async close(): Promise<void> {
@@ -172,7 +165,7 @@ export class StoreAcceptor implements Acceptor {
         continue;
       }
       let { record } = known;
-      const clock = { nowMs: this.#host.wallClock(), set: this.#set };
+      const clock = { nowMs: this.#host.wallClock(), set: this.#identity.set };
       const answers = work.requests.map((request) => {
         const answered = answer(record, request, index, clock);
         record = answered.record;
@@ -224,7 +217,7 @@ export class StoreAcceptor implements Acceptor {
   }
 
   async #refuseOldSets(loaded: readonly Work[], replies: RegisterReply[], index: number): Promise<void> {
-    const { configuration } = await this.#verifiedIdentity();
+    const { configuration } = await this.#identity.verified();
     const set = configuration?.number ?? 0;
     for (const { key, requests, places } of loaded) {
       for (const [at, place] of places.entries()) {
@@ -245,11 +238,10 @@ export class StoreAcceptor implements Acceptor {
     if (missing.length === 0) return loaded;
     // What was known when the question was asked; another batch may learn more while it is on its way.
     const seen = missing.map((key) => this.#known.get(key)?.record);
-    const knownSet = this.#set;
+    const seenOfIdentity = this.#identity.seen;
     const documents = await this.#store.read([...missing.map((key) => registerKey(key)), IDENTITY_KEY]);
     // Before anything is written: a store that was emptied must stay recognisably empty.
-    const identity = documents[missing.length];
-    this.#verify(identity && decodeIdentity(identity.text, `the identity of ${this.url}`), knownSet);
+    this.#identity.verify(this.#identity.decode(documents[missing.length]), seenOfIdentity);
     for (const [at, key] of missing.entries()) {
       const document = documents[at];
       loaded.set(key, undefined);
@@ -263,7 +255,7 @@ export class StoreAcceptor implements Acceptor {
         const shared = known?.shared === true && known.version !== document?.version;
         this.#remember(key, { record, version: document?.version, ...(shared && { shared }) });
       } catch (error) {
-        if (!(error instanceof CasPaxosError) || error === this.#lost) throw error;
+        if (!(error instanceof CasPaxosError) || error === this.#identity.lost) throw error;
         this.#known.delete(key);
         loaded.set(key, error);
       }
@@ -285,8 +277,9 @@ export class StoreAcceptor implements Acceptor {
   ): Promise<void> {
     if (seen === undefined || !isBehind(record, seen)) return;
     // Empty, or somebody else's, is the better word for it when it applies.
-    await this.#verifiedIdentity();
-    this.#lose('ACCEPTOR_BEHIND', `register ${key} went back to an earlier state, as from an old copy`);
+    const { id } = await this.#identity.verified();
+    const why = `register ${key} went back to an earlier state, as from an old copy`;
+    this.#identity.retire(id, 'ACCEPTOR_BEHIND', why);
   }
 
   #remember(key: string, known: Known): void {
@@ -311,66 +304,10 @@ export class StoreAcceptor implements Acceptor {
     if (known !== undefined) this.#known.set(key, { ...known, shared: true });
   }
 
-  async #verifiedIdentity(): Promise<IdentityDocument> {
-    const knownSet = this.#set;
-    return this.#verify(await this.#identity(), knownSet);
-  }
-
-  async #identity(): Promise<IdentityDocument | undefined> {
-    const [document] = await this.#store.read([IDENTITY_KEY]);
-    return document && decodeIdentity(document.text, `the identity of ${this.url}`);
-  }
-
-  /** `knownSet`: the newest set that was known when the document was asked for; an answer may come late. */
-  #verify(identity: IdentityDocument | undefined, knownSet: number): IdentityDocument {
-    if (identity === undefined)
-      return this.#lose('ACCEPTOR_EMPTY', 'it has lost its identity, and so its memory');
-    this.#expectedId ??= identity.id;
-    if (identity.id !== this.#expectedId) {
-      return this.#lose('ACCEPTOR_FOREIGN', `it is ${identity.id}, not ${this.#expectedId}`);
-    }
-    const set = identity.configuration?.number ?? 0;
-    if (set < knownSet) {
-      this.#lose('ACCEPTOR_BEHIND', `it knows set ${set} but knew set ${knownSet}, as from an old copy`);
-    }
-    this.#set = Math.max(this.#set, set);
-    this.#identityChecked = true;
-    return identity;
-  }
-
-  /** Gives a store that holds nothing an identity; two processes may try, and one wins. */
-  async #create(): Promise<IdentityDocument> {
-    if (this.#expectedId !== undefined)
-      this.#lose('ACCEPTOR_EMPTY', 'it has lost its identity, and so its memory');
-    if (await this.#holdsRegisters()) {
-      this.#lose('ACCEPTOR_EMPTY', 'it holds registers but has lost its identity');
-    }
-    const identity = {
-      id: this.#host.randomId(),
-      createdAt: new Date(this.#host.wallClock()).toISOString(),
-    };
-    const text = encodeIdentity(identity);
-    const [result] = await this.#store.write([{ key: IDENTITY_KEY, text, expected: undefined }]);
-    if (result?.result === 'failed') throw asCasPaxosError(result.error, 'STORE_FAILED', this.url);
-    const made = await this.#identity();
-    if (made !== undefined) return made;
-    throw new CasPaxosError('STORE_FAILED', `Acceptor ${this.url} does not keep what is written to it.`);
-  }
-
   async #holdsRegisters(): Promise<boolean> {
     if (this.#store.holdsAny !== undefined) return this.#store.holdsAny(REGISTER_PREFIX);
     const registers = await this.#store.list(REGISTER_PREFIX, 1);
     return registers.some((key) => registerOf(key) !== undefined);
-  }
-
-  #refuseWhenLost(): void {
-    if (this.#lost !== undefined) throw this.#lost;
-  }
-
-  /** From here on this acceptor counts as down: a fresh memory in an old place is worse than none. */
-  #lose(code: 'ACCEPTOR_EMPTY' | 'ACCEPTOR_FOREIGN' | 'ACCEPTOR_BEHIND', what: string): never {
-    this.#lost = new CasPaxosError(code, `Acceptor ${this.url} is not used any more: ${what}. Replace it.`);
-    throw this.#lost;
   }
 }
 

@@ -9,6 +9,8 @@
  * suite (`test/conformance/store.ts`) against the real server.
  */
 
+import type { Lineage } from './lineage.ts';
+
 /** Opaque to everybody but the store. Never the same again for another content of the same document. */
 export type StoreVersion = string | number;
 
@@ -47,6 +49,8 @@ export interface AcceptorStore {
   readonly largestText?: number;
   /** How many requests it has sent to its server, as a bill would count them. */
   readonly requests?: number;
+  /** Whose line of memory the answers come from; absent where the service cannot tell. */
+  readonly lineage?: Lineage | undefined;
   /**
    * Makes the place where the documents are (a table, a container) if it is not there. Called before the first look at a
    * store that nobody has named a member of a set yet; from then on a place that is gone has to be noticed, not made again.
@@ -62,5 +66,11 @@ export interface AcceptorStore {
   list(after: string, limit: number): Promise<readonly string[]>;
   /** Whether there is any key with that prefix; for stores that can tell without a list. */
   holdsAny?(prefix: string): Promise<boolean>;
+  /**
+   * Whether the server still keeps what it answers, and is of the line that it was: called every few seconds while the store is in
+   * use, beside a batch, and before the next batch after a failure. Rejects with a `CasPaxosError` when the server has become
+   * unsafe: nothing is asked of the store then until a look finds it well again. What it sees of the line goes to `lineage`.
+   */
+  lookAgain?(): Promise<void>;
   close(): Promise<void>;
 }

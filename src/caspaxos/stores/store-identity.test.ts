@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest';
+import { leapingHost } from '../../../test/caspaxos/leaping-host.ts';
+import { accept, promise, query, typesOf } from '../../../test/conformance/messages.ts';
+import { until } from '../../../test/support/until.ts';
+import { CasPaxosError } from '../errors.ts';
+import { decodeIdentity, encodeIdentity, type IdentityDocument } from './documents.ts';
+import { exchangeable, onKey, refusing } from './faults.ts';
+import { IDENTITY_KEY } from './keys.ts';
+import { Lineage } from './lineage.ts';
+import { MemoryStore } from './memory.ts';
+import { StoreAcceptor } from './store-acceptor.ts';
+import { LOOK_AGAIN_MS } from './store-identity.ts';
+import type { AcceptorStore, StoredDocument } from './store.ts';
+
+let names = 0;
+
+function newStore(): MemoryStore {
+  names += 1;
+  return new MemoryStore(`store-identity-${names}`);
+}
+
+/** A server that tells its line of memory with each answer. */
+function onLine(store: AcceptorStore, line: string, lineage = new Lineage()): AcceptorStore {
+  return {
+    url: store.url,
+    concurrency: store.concurrency,
+    lineage,
+    read: (keys) => {
+      lineage.saw(line);
+      return store.read(keys);
+    },
+    write: (writes) => {
+      lineage.saw(line);
+      return store.write(writes);
+    },
+    list: (after, limit) => {
+      lineage.saw(line);
+      return store.list(after, limit);
+    },
+    close: () => store.close(),
+  };
+}
+
+async function documentOf(store: AcceptorStore): Promise<StoredDocument> {
+  const [document] = await store.read([IDENTITY_KEY]);
+  return document!;
+}
+
+async function identityOf(store: AcceptorStore): Promise<IdentityDocument> {
+  const { text } = await documentOf(store);
+  return decodeIdentity(text, 'the identity');
+}
+
+async function replaceIdentity(store: AcceptorStore, identity: IdentityDocument): Promise<void> {
+  const { version } = await documentOf(store);
+  await store.write([{ key: IDENTITY_KEY, text: encodeIdentity(identity), expected: version }]);
+}
+
+/** Register k goes back to what it was before its last promise. */
+async function forget(store: AcceptorStore, acceptor: StoreAcceptor): Promise<void> {
+  await acceptor.handle([promise('k', 1)], 0);
+  const [earlier] = await store.read(['register/k']);
+  await acceptor.handle([promise('k', 2)], 0);
+  const [now] = await store.read(['register/k']);
+  await store.write([{ key: 'register/k', text: earlier!.text, expected: now!.version }]);
+}
+
+async function named(store: AcceptorStore, host = leapingHost()): Promise<StoreAcceptor> {
+  const acceptor = new StoreAcceptor(store, host);
+  const { id } = await acceptor.describe();
+  acceptor.expect(id);
+  return acceptor;
+}
+
+function codeOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'none',
+    (error: { code?: string }) => error.code ?? 'no code',
+  );
+}
+
+describe('a store that was found to have forgotten', () => {
+  test('is marked before anybody hears of it', async () => {
+    const store = newStore();
+    const acceptor = await named(store);
+    await forget(store, acceptor);
+    expect(await codeOf(acceptor.handle([query('k')], 0))).toBe('ACCEPTOR_BEHIND');
+    expect((await identityOf(store)).retired).toMatchObject({
+      code: 'ACCEPTOR_BEHIND',
+      why: `Acceptor ${store.url} is not used any more: register k went back to an earlier state, as from an old copy. Replace it.`,
+    });
+  });
+
+  test('that refuses the mark is asked again, not at once and not for ever', async () => {
+    const store = newStore();
+    const host = leapingHost();
+    let refusals = 0;
+    let isRefusing = false;
+    const stubborn = refusing(store, (call) => {
+      if (!isRefusing || !onKey(IDENTITY_KEY)(call)) return false;
+      refusals += 1;
+      return true;
+    });
+    const acceptor = await named(stubborn, host);
+    await forget(store, acceptor);
+    isRefusing = true;
+    for (let at = 0; at < 5; at += 1)
+      expect(await codeOf(acceptor.handle([query('k')], 0))).toBe('ACCEPTOR_BEHIND');
+    expect(refusals).toBe(1);
+    host.leap(1000);
+    isRefusing = false;
+    expect(await codeOf(acceptor.handle([query('k')], 0))).toBe('ACCEPTOR_BEHIND');
+    await until('it is marked', async () => (await identityOf(store)).retired !== undefined);
+  });
+
+  test('keeps the first finding', async () => {
+    const store = newStore();
+    const acceptor = await named(store);
+    const retired = { code: 'ACCEPTOR_BEHIND', why: 'It was late.', at: '2026-01-01T00:00:00.000Z' } as const;
+    await forget(store, acceptor);
+    await replaceIdentity(store, { ...(await identityOf(store)), retired });
+    await expect(acceptor.handle([query('k')], 0)).rejects.toMatchObject({
+      message: 'It was late.',
+    });
+    expect((await identityOf(store)).retired).toEqual(retired);
+  });
+
+  test('of somebody else is left alone', async () => {
+    const store = newStore();
+    const acceptor = await named(store);
+    await replaceIdentity(store, { id: 'another', createdAt: 'then' });
+    expect(await codeOf(acceptor.handle([query('k')], 0))).toBe('ACCEPTOR_FOREIGN');
+    expect(await identityOf(store)).toEqual({ id: 'another', createdAt: 'then' });
+  });
+});
+
+describe('the line of memory', () => {
+  test('is written down with the identity, and a server of another line is refused by everybody', async () => {
+    const store = newStore();
+    const acceptor = await named(onLine(store, 'line 1'));
+    expect((await identityOf(store)).lineage).toBe('line 1');
+    await acceptor.handle([accept('k', 1, 'v')], 0);
+    const promoted = new StoreAcceptor(onLine(store, 'line 2'));
+    expect(await codeOf(promoted.describe())).toBe('ACCEPTOR_PROMOTED');
+    expect((await identityOf(store)).retired).toMatchObject({
+      code: 'ACCEPTOR_PROMOTED',
+      why: expect.stringContaining('it was line 1 and is line 2, as a copy that was promoted or restored'),
+    });
+    // By those that reach the old server again, too: somebody has used the other meanwhile, or may have.
+    expect(await codeOf(new StoreAcceptor(onLine(store, 'line 1')).describe())).toBe('ACCEPTOR_PROMOTED');
+  });
+
+  test.each(['register/k', 'unknown to it'])(
+    'is compared with every answer, also while the process goes on: %s',
+    async (key) => {
+      const store = newStore();
+      const exchanged = exchangeable(onLine(store, 'line 1'));
+      const acceptor = await named(exchanged);
+      await acceptor.handle([accept('k', 1, 'v')], 0);
+      const lineage = new Lineage();
+      lineage.saw('line 1');
+      exchanged.exchange(onLine(store, 'line 2', lineage));
+      expect(await codeOf(acceptor.handle([accept(key, 2, 'w')], 0))).toBe('ACCEPTOR_PROMOTED');
+      expect((await identityOf(store)).retired).toMatchObject({ code: 'ACCEPTOR_PROMOTED' });
+    },
+  );
+
+  test('is taken over by an identity of an earlier version, which had none', async () => {
+    const store = newStore();
+    await named(store);
+    const before = await identityOf(store);
+    const acceptor = await named(onLine(store, 'line 1'));
+    expect(typesOf(await acceptor.handle([promise('k', 1)], 0))).toEqual(['1b']);
+    expect(await identityOf(store)).toEqual({ ...before, lineage: 'line 1' });
+    expect(await codeOf(new StoreAcceptor(onLine(store, 'line 2')).describe())).toBe('ACCEPTOR_PROMOTED');
+  });
+
+  test('that was known and is not written down any more comes from an old copy', async () => {
+    const store = newStore();
+    const host = leapingHost();
+    const acceptor = await named(onLine(store, 'line 1'), host);
+    await acceptor.handle([promise('k', 1)], 0);
+    const { id, createdAt } = await identityOf(store);
+    await replaceIdentity(store, { id, createdAt });
+    expect(await codeOf(acceptor.handle([promise('new', 1)], 0))).toBe('ACCEPTOR_BEHIND');
+  });
+
+  test('of a server that was connected to both stays broken', () => {
+    const lineage = new Lineage();
+    for (const line of ['one', 'two', 'one']) lineage.saw(line);
+    expect(lineage.broken).toBe('it was one and is two, as a copy that was promoted or restored');
+  });
+});
+
+describe('a server that has become unsafe', () => {
+  test('is refused from the next look on, until a look finds it well', async () => {
+    const host = leapingHost();
+    let complaint: CasPaxosError | undefined;
+    let looks = 0;
+    const acceptor = await named(
+      Object.assign(newStore(), {
+        lookAgain: async (): Promise<void> => {
+          looks += 1;
+          if (complaint !== undefined) throw complaint;
+        },
+      }),
+      host,
+    );
+    await acceptor.handle([promise('k', 1)], 0);
+    complaint = new CasPaxosError('STORE_FAILED', 'It forgets.');
+    const before = looks;
+    for (let at = 2; at < 10; at += 1) await acceptor.handle([promise('k', at)], 0);
+    expect(looks).toBe(before);
+    host.leap(LOOK_AGAIN_MS);
+    // Beside this batch: the next one is told.
+    await acceptor.handle([promise('k', 20)], 0);
+    await until(
+      'it is refused',
+      async () => (await codeOf(acceptor.handle([query('k')], 0))) === 'STORE_FAILED',
+    );
+    expect(await codeOf(acceptor.handle([promise('k', 21)], 0))).toBe('STORE_FAILED');
+    complaint = undefined;
+    expect(typesOf(await acceptor.handle([promise('k', 22)], 0))).toEqual(['1b']);
+  });
+});
