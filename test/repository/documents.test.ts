@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { brokenLinks, missingDocuments, unknownCommands } from './documents.ts';
+import { brokenLinks, complaintsAboutFrontPage, missingDocuments, unknownCommands } from './documents.ts';
 import { codesInFirstColumn, GENERATED, type Generated, stale } from './generated.ts';
 import { repositoryTree, treeOf } from './tree.ts';
 
 describe('the documents', () => {
   test('are all there', () => {
     expect(missingDocuments(repositoryTree())).toEqual([]);
+  });
+
+  test('begin with a README that says early what this is and for whom, and is short', () => {
+    expect(complaintsAboutFrontPage(repositoryTree())).toEqual([]);
   });
 
   test('link to what exists', () => {
@@ -25,6 +29,20 @@ describe('the checks of documents', () => {
   test('catch one that is missing or empty', () => {
     const tree = treeOf({ 'README.md': 'Read me', 'CHANGELOG.md': '', 'ARCHITECTURE.md': 'x', LICENSE: 'x' });
     expect(missingDocuments(tree)).toEqual(['there is no CHANGELOG.md', 'there is no CONTRIBUTING.md']);
+  });
+
+  test('catch a README that comes late to the point, or is long', () => {
+    const good = '# Baton\n\nBaton is a database. It is for you.\n\n![Figure](a.svg)\n';
+    const complaints = (text: string) => complaintsAboutFrontPage(treeOf({ 'README.md': text }));
+    expect(complaints(good + 'more\n'.repeat(145))).toEqual([]);
+    expect(complaints(good + 'more\n'.repeat(146))).toEqual(['README.md has 151 lines, over 150']);
+    expect(complaints(`# News\n\na\n\nb\n${good}`)).toEqual([
+      'README.md does not say in its first 5 lines what Baton is',
+      'README.md does not say in its first 5 lines for whom',
+    ]);
+    expect(complaints('# Baton\n\nBaton is a database. It is for you.\n')).toEqual([
+      'README.md has no picture',
+    ]);
   });
 
   test('catch a link that leads nowhere, in every form', () => {

@@ -9,6 +9,22 @@ export function missingDocuments(tree: Tree): string[] {
   return EXPECTED.filter((path) => (tree.get(path) ?? '').trim() === '').map((path) => `there is no ${path}`);
 }
 
+const FRONT_PAGE_LINES = 150;
+const OPENING_LINES = 5;
+
+/** Whoever comes to the README reads five lines to know whether it is for them, and not more than a page or two in all. */
+export function complaintsAboutFrontPage(tree: Tree): string[] {
+  const lines = textOf(tree, 'README.md').trimEnd().split('\n');
+  const opening = lines.slice(0, OPENING_LINES).join('\n');
+  const complaints: [boolean, string][] = [
+    [lines.length > FRONT_PAGE_LINES, `has ${lines.length} lines, over ${FRONT_PAGE_LINES}`],
+    [!/\bBaton is a\b/.test(opening), `does not say in its first ${OPENING_LINES} lines what Baton is`],
+    [!/\bis\s+for\b/.test(opening), `does not say in its first ${OPENING_LINES} lines for whom`],
+    [!/!\[[^\]]+\]\([^)]+\)/.test(lines.join('\n')), 'has no picture'],
+  ];
+  return complaints.filter(([isWrong]) => isWrong).map(([, what]) => `README.md ${what}`);
+}
+
 function documentsOf(tree: Tree): string[] {
   return [...tree.keys()].filter((path) => path.endsWith('.md'));
 }
