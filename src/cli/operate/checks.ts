@@ -4,7 +4,6 @@
  */
 import type { CertificateFacts } from '../../server/certs/index.ts';
 import { isLoopback } from '../../server/config/index.ts';
-import { DEFAULT_DIRECTORY } from '../local.ts';
 import { type FoundCluster, starting } from './find.ts';
 import { gatewayFinding, type ShutGateway } from './gateways.ts';
 import { lagOf, type PartitionProblem, type ProblemKind, problemsOf, type Severity } from './health.ts';
@@ -83,12 +82,12 @@ function nodes(evidence: Evidence): Finding[] {
   ];
 }
 
-function stopped({ name }: FoundCluster, directory: string): Finding {
+function stopped({ name, dataFlag }: FoundCluster, directory: string): Finding {
   return {
     severity: 'critical',
     finding: `The cluster ${name} is not running.`,
     means: `All its processes have ended. Its data is kept in ${directory}.`,
-    remedy: `Start it again: \`baton up${directory === `./${DEFAULT_DIRECTORY}` ? '' : ` --data ${directory}`}\`.`,
+    remedy: `Start it again: \`baton up${dataFlag}\`.`,
   };
 }
 

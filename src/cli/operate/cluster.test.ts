@@ -66,6 +66,10 @@ describe('looking', () => {
     await fake.node('east').stop();
     await fake.node('north').stop();
     await expect(cluster.look()).rejects.toMatchObject({ code: 'CLUSTER_UNREACHABLE', exit: 3 });
+    const local = { ...cluster.found, isLocal: true, dataFlag: ' --data ./two' };
+    await expect(new OperatedCluster(local, { timeoutMs: 60_000, now: () => NOW }).look()).rejects.toThrow(
+      'If the cluster is not running, start it with `baton up --data ./two`.',
+    );
     expect((await cluster.look({ evenIfDead: true })).partitionSets[0]!.state).toBeUndefined();
   });
 

@@ -281,11 +281,9 @@ export class OperatedCluster {
     const why = nodes.map(({ name, reason = '' }) => `${name}: ${reason}`).join('; ');
     const refusing = nodes.find(({ isRefused }) => isRefused === true);
     if (refusing !== undefined) return notLetIn(refusing.name, refusing.reason ?? '');
-    const hint = this.found.isLocal ? ' If the cluster is not running, start it with `baton up`.' : '';
-    return new OperateError(
-      'CLUSTER_UNREACHABLE',
-      `No node of the cluster ${this.found.name} answers (${why}).${hint}`,
-    );
+    const { isLocal, dataFlag, name } = this.found;
+    const hint = isLocal ? ` If the cluster is not running, start it with \`baton up${dataFlag}\`.` : '';
+    return new OperateError('CLUSTER_UNREACHABLE', `No node of the cluster ${name} answers (${why}).${hint}`);
   }
 }
 

@@ -422,8 +422,12 @@ describe('baton doctor --if-dies', () => {
   });
 
   it('says how a local cluster brings its processes back', () => {
-    expect(starting({ isLocal: true }, 'node', 'west-1')).toBe('baton chaos heal west-1');
-    expect(starting({ isLocal: false }, 'node', 'west-1')).toBe('baton node --config FILE --name west-1');
+    expect(starting({ isLocal: true, dataFlag: '' }, 'node', 'west-1')).toBe('baton chaos heal west-1');
+    const elsewhere = { isLocal: true, dataFlag: ' --data ./two' };
+    expect(starting(elsewhere, 'node', 'west-1')).toBe('baton chaos heal west-1 --data ./two');
+    expect(starting({ isLocal: false, dataFlag: '' }, 'node', 'west-1')).toBe(
+      'baton node --config FILE --name west-1',
+    );
   });
 
   it('prefers who has most, then priority', async () => {

@@ -1,5 +1,5 @@
 /** `baton doctor`: is everything as it should be, and if not, what to do; and what would happen if a region died. */
-import { dirname, relative } from 'node:path';
+import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { CHECKS, type Evidence, type Finding } from './checks.ts';
 import type { OperatedCluster } from './cluster.ts';
@@ -16,7 +16,7 @@ import {
   withScope,
 } from './command.ts';
 import { EXIT, type ExitCode } from './errors.ts';
-import type { FoundCluster } from './find.ts';
+import { type FoundCluster, shownFrom } from './find.ts';
 import { shutGateways } from './gateways.ts';
 import { problemsOf } from './health.ts';
 import { ifDies, type Prediction } from './if-dies.ts';
@@ -108,8 +108,7 @@ async function directoryIfStopped(
   const { isUp, readState } = await import('../../server/index.ts');
   const state = await readState(directory).catch(() => undefined);
   if (state === undefined || isUp(state)) return undefined;
-  const inside = relative(cwd, directory);
-  return inside.startsWith('..') ? directory : `./${inside}`;
+  return shownFrom(cwd, directory);
 }
 
 /** What is over a moment later is no finding: a move of the writes looks like an outage while it lasts. */

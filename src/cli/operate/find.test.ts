@@ -42,6 +42,21 @@ describe('the cluster', () => {
     expect(await found('elsewhere', { BATON_CLUSTER: named })).toBe('data');
   });
 
+  it('is known to `baton up` without --data where that looks by itself, and nowhere else', async () => {
+    const flagOf = async (flag: string, env: Record<string, string> = {}): Promise<string> =>
+      (await findCluster(flag, { env, cwd: directory })).dataFlag;
+    for (const folder of ['baton-data', 'two']) cluster(folder, folder);
+    expect(await flagOf('baton-data')).toBe('');
+    expect(await flagOf('two')).toBe(' --data ./two');
+    expect(await flagOf('two', { BATON_DATA: 'two' })).toBe('');
+    expect(await flagOf('baton-data', { BATON_DATA: 'two' })).toBe(' --data ./baton-data');
+    const { dataFlag } = await findCluster(join(directory, 'two'), {
+      env: {},
+      cwd: join(directory, 'baton-data'),
+    });
+    expect(dataFlag).toBe(` --data ${join(directory, 'two')}`);
+  });
+
   it('is asked for when there is none', async () => {
     await expect(found()).rejects.toMatchObject({ code: 'CLUSTER_NOT_FOUND', exit: 2 });
   });

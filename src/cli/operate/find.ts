@@ -3,7 +3,7 @@
  * which has the file in it: by the flag, by BATON_CLUSTER, by BATON_DATA, or by lying where they usually do.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import {
   type ClusterConfig,
   ConfigError,
@@ -43,6 +43,8 @@ export interface KnownGateway {
 export interface FoundCluster {
   /** `baton up` runs it, or did: its processes are started by that one. */
   readonly isLocal: boolean;
+  /** What `baton up` and `baton chaos` need to mean this one: nothing, or ` --data DIRECTORY`. */
+  readonly dataFlag: string;
   readonly config: ClusterConfig;
   readonly name: string;
   /** In order of priority, as the file has them. */
@@ -67,6 +69,7 @@ export async function findCluster(
     const config = await readClusterFile(fileFor(flag, surroundings));
     return {
       isLocal: existsSync(join(dirname(config.path), LOCAL_STATE)),
+      dataFlag: dataFlagFor(dirname(config.path), surroundings),
       config,
       name: config.cluster,
       regions: config.regions.map(({ name }) => name),
@@ -93,8 +96,22 @@ export async function findCluster(
 }
 
 /** For people, as part of a sentence. */
-export function starting({ isLocal }: Pick<FoundCluster, 'isLocal'>, role: string, name: string): string {
-  return isLocal ? `baton chaos heal ${name}` : `baton ${role} --config FILE --name ${name}`;
+export function starting(
+  { isLocal, dataFlag }: Pick<FoundCluster, 'isLocal' | 'dataFlag'>,
+  role: string,
+  name: string,
+): string {
+  return isLocal ? `baton chaos heal ${name}${dataFlag}` : `baton ${role} --config FILE --name ${name}`;
+}
+
+function dataFlagFor(directory: string, { env, cwd }: Surroundings): string {
+  const usual = env['BATON_DATA'] ?? DIRECTORY_NAME;
+  return directory === resolve(cwd, usual) ? '' : ` --data ${shownFrom(cwd, directory)}`;
+}
+
+export function shownFrom(cwd: string, directory: string): string {
+  const inside = relative(cwd, directory);
+  return inside.startsWith('..') ? directory : `./${inside}`;
 }
 
 function fileFor(flag: string | undefined, { env, cwd }: Surroundings): string {
