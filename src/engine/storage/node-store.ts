@@ -23,7 +23,7 @@ import {
 import { readRecord, writeRecord } from './records.ts';
 import { diskFull, growthOf, Tables, type Write } from './tables.ts';
 import { bytesOf, RedoLog } from './redo-log.ts';
-import { WriteQueue } from './write-queue.ts';
+import { inOrder, WriteQueue } from './write-queue.ts';
 
 export type StoreHost = Pick<Host, 'after' | 'cancel' | 'soon'>;
 
@@ -322,10 +322,12 @@ export class NodeStore {
   }
 
   get #mustCommit(): boolean {
+    if (this.#isCommitDue) return true;
+    // What failed is tried again when it is due, or when somebody waits: at once it would fail again, and nobody else have a turn.
+    if (this.#commitError !== undefined) return false;
     const { commitBytes = COMMIT_BYTES } = this.#options;
-    const isWanted = this.#isCommitDue || this.#queue.bytes > commitBytes || this.#redo.needsCheckpoint;
-    const isSettling = this.#settling.length > 0 && this.#commitError === undefined && this.#hasAny;
-    return isWanted || isSettling;
+    const isWanted = this.#queue.bytes > commitBytes || this.#redo.needsCheckpoint;
+    return isWanted || (this.#settling.length > 0 && this.#hasAny);
   }
 
   /** Whether there is anything at all that the database has not got. */
@@ -426,11 +428,11 @@ export class NodeStore {
     const work = this.#queue.takeWork();
     try {
       if (problem !== undefined) throw problem as Error;
-      const growth = growthOf(taken.bytes + work.bytes) - taken.removedBytes - work.removedBytes;
+      const { writes, bytes, removedBytes } = inOrder(taken, work);
+      const growth = growthOf(bytes) - removedBytes;
       this.#growing = 0;
       this.#checkRoom(growth);
       this.#growing = Math.max(0, growth);
-      const writes = work.writes.length === 0 ? taken.writes : [...taken.writes, ...work.writes];
       if (writes.length > 0 && !this.#isAbandoned) await this.#tables.commit(writes, journaled);
       this.#redo.checkpointed(journaled.sequence);
       this.#commitError = undefined;

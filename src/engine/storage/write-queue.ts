@@ -2,17 +2,33 @@
  * The writes of all partitions of a node that are not in the database yet, in their order. Those up to a mark are in the
  * journal already, and a commit of the database takes them. Work in the background is added for the commit under way only and
  * goes behind them; it never stands in the journal.
+ *
+ * A commit that failed changes nothing of the order. Its work keeps the place that it had: behind the writes that the commit had
+ * taken, and before everything that was written since, which may undo what the work was made of.
+ *
+ *   taken by the commit that failed | its work | written since | work of the next commit
  */
 import type { Table, Write } from './tables.ts';
 
-interface Taken {
+interface Batch {
   readonly writes: readonly Write[];
-  /** How many of them are in the journal. */
-  readonly journaled: number;
   /** Of keys and values. */
   readonly bytes: number;
   /** Bytes of records that they take away. */
   readonly removedBytes: number;
+}
+
+/** What a commit takes. */
+interface Taken extends Batch {
+  /** How many of the writes are in the journal. */
+  readonly journaled: number;
+  readonly earlier: readonly EarlierWork[];
+}
+
+/** Work of a commit that failed, and behind how many writes its place is. */
+interface EarlierWork {
+  readonly behind: number;
+  readonly work: Batch;
 }
 
 interface Writes {
@@ -26,6 +42,7 @@ export class WriteQueue {
   #journaled = 0;
   #work: Writes = noWrites();
   #isWorking = false;
+  #earlier: readonly EarlierWork[] = [];
 
   get length(): number {
     return this.#queue.list.length;
@@ -42,7 +59,7 @@ export class WriteQueue {
 
   /** Whether there is work that a failed commit did not get done. */
   get hasWork(): boolean {
-    return this.#work.list.length > 0;
+    return this.#earlier.length > 0;
   }
 
   put(table: Table, key: Buffer, value: Uint8Array): void {
@@ -88,28 +105,55 @@ export class WriteQueue {
     this.#queue = { list: rest, bytes: restBytes, removedBytes: 0 };
     this.#journaled = 0;
     const writes = rest.length === 0 ? list : list.slice(0, journaled);
-    return { writes, journaled, bytes: bytes - restBytes, removedBytes };
+    const earlier = this.#earlier.filter(({ behind }) => behind <= writes.length);
+    this.#earlier = moved(this.#earlier.slice(earlier.length), -writes.length);
+    return { writes, journaled, bytes: bytes - restBytes, removedBytes, earlier };
   }
 
-  takeWork(): Taken {
+  takeWork(): Batch {
     const { list, bytes, removedBytes } = this.#work;
     this.#work = noWrites();
-    return { writes: list, journaled: 0, bytes, removedBytes };
+    return { writes: list, bytes, removedBytes };
   }
 
-  /** What a failed commit had taken goes first again. */
-  putBack(taken: Taken, work: Taken): void {
+  /** What a failed commit had taken goes first again, with its work behind it. */
+  putBack(taken: Taken, work: Batch): void {
+    const { writes } = taken;
+    const ofIt = work.writes.length === 0 ? [] : [{ behind: writes.length, work }];
     this.#queue = together(taken, this.#queue);
     this.#journaled += taken.journaled;
-    this.#work = together(work, this.#work);
+    this.#earlier = [...taken.earlier, ...ofIt, ...moved(this.#earlier, writes.length)];
   }
+}
+
+/** What a commit gives to the database: what it took, and its work, in their order. */
+export function inOrder({ earlier, ...taken }: Taken, work: Batch): Batch {
+  if (earlier.length === 0 && work.writes.length === 0) return taken;
+  const writes: Write[][] = [];
+  let from = 0;
+  for (const { behind, work: before } of earlier) {
+    writes.push(taken.writes.slice(from, behind), [...before.writes]);
+    from = behind;
+  }
+  writes.push(taken.writes.slice(from), [...work.writes]);
+  const parts = [taken, work, ...earlier.map((one) => one.work)];
+  const sum = (of: (part: Batch) => number): number => parts.reduce((total, part) => total + of(part), 0);
+  return {
+    writes: writes.flat(),
+    bytes: sum(({ bytes }) => bytes),
+    removedBytes: sum(({ removedBytes }) => removedBytes),
+  };
+}
+
+function moved(works: readonly EarlierWork[], by: number): readonly EarlierWork[] {
+  return works.map(({ behind, work }) => ({ behind: behind + by, work }));
 }
 
 function noWrites(): Writes {
   return { list: [], bytes: 0, removedBytes: 0 };
 }
 
-function together(first: Taken, { list, bytes, removedBytes }: Writes): Writes {
+function together(first: Batch, { list, bytes, removedBytes }: Writes): Writes {
   return {
     list: [...first.writes, ...list],
     bytes: first.bytes + bytes,

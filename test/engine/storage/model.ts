@@ -1,6 +1,6 @@
 /** What must be in a store after so many steps of the plan, and whether it is. */
 import { expiresAt, type Entry, type PartitionStore } from 'baton/engine';
-import { actionOf, bodyOf, IDS, keyOf, type View } from './plan.ts';
+import { actionOf, bodyOf, IDS, keyOf, UNDOS, type View } from './plan.ts';
 
 interface ModelVersion {
   readonly epoch: number;
@@ -12,6 +12,7 @@ interface ModelVersion {
 export class PartitionModel implements View {
   readonly #seed: number;
   readonly #partition: string;
+  readonly #undos: number;
   readonly #versions = new Map<string, ModelVersion[]>(IDS.map((id) => [id, []]));
   #log: Entry[] = [];
   #undone: string[] = [];
@@ -20,9 +21,10 @@ export class PartitionModel implements View {
   base = 1;
   epoch = 1;
 
-  constructor(seed: number, partition: string) {
+  constructor(seed: number, partition: string, undos = UNDOS) {
     this.#seed = seed;
     this.#partition = partition;
+    this.#undos = undos;
   }
 
   newestLsn(id: string): number {
@@ -82,7 +84,7 @@ export class PartitionModel implements View {
 
   #take(): void {
     this.step += 1;
-    const action = actionOf(this.#seed, this.#partition, this.step, this);
+    const action = actionOf(this.#seed, this.#partition, this.step, this, this.#undos);
     if (action.type === 'append') this.#append(action.entry);
     else if (action.type === 'clear') this.#clear(action.base);
     else if (action.type === 'truncate') this.#truncate(action.lsn);

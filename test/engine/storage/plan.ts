@@ -24,13 +24,17 @@ export type Action =
   | { readonly type: 'truncate' | 'trim'; readonly lsn: number }
   | { readonly type: 'clear'; readonly base: number };
 
-export function actionOf(seed: number, partition: string, step: number, view: View): Action {
+/** Undos in 400 steps. */
+export const UNDOS = 10;
+
+export function actionOf(seed: number, partition: string, step: number, view: View, undos = UNDOS): Action {
   const choose = seededChoose(seed * 31 + PARTITIONS.indexOf(partition) * 7919 + step * 104_729);
   const kind = choose(400);
   const length = view.tail - view.base + 1;
   if (kind === 0 && step > 500) return { type: 'clear', base: view.tail + 1 + choose(3) };
-  if (kind < 10 && length > 0) return { type: 'truncate', lsn: view.tail - choose(Math.min(length + 1, 6)) };
-  if (kind < 20 && length > 60) return { type: 'trim', lsn: view.tail - 20 - choose(20) };
+  if (kind < undos && length > 0)
+    return { type: 'truncate', lsn: view.tail - choose(Math.min(length + 1, 6)) };
+  if (kind < undos + 10 && length > 60) return { type: 'trim', lsn: view.tail - 20 - choose(20) };
   return { type: 'append', entry: entryOf(partition, choose, view) };
 }
 
