@@ -158,14 +158,17 @@ interface Opened {
   readonly other: () => AcceptorStore;
 }
 
-async function acceptorAt(server: StoreServer, place: string, timeoutMs = PATIENT_MS): Promise<Opened> {
+/** Closed with the test. */
+export function openStoreAt(server: StoreServer, place: string, timeoutMs = PATIENT_MS): AcceptorStore {
   const Store = STORES[server.kind];
   if (Store === undefined) throw new Error(`there is no store for ${server.kind}`);
-  const other = (): AcceptorStore => {
-    const store = new Store(server.urlOf(place), { timeoutMs });
-    onTestFinished(() => store.close());
-    return store;
-  };
+  const store = new Store(server.urlOf(place), { timeoutMs });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+async function acceptorAt(server: StoreServer, place: string, timeoutMs = PATIENT_MS): Promise<Opened> {
+  const other = (): AcceptorStore => openStoreAt(server, place, timeoutMs);
   const acceptor = new StoreAcceptor(other());
   const { id } = await until('the acceptor describes itself', () => acceptor.describe());
   acceptor.expect(id);

@@ -11,6 +11,7 @@ import { newPlace, storeConformance, type StoreUnderTest } from '../conformance/
 import { storeAcceptorConformance } from '../conformance/store-acceptor.ts';
 import { findProgram, needProgram } from '../support/programs.ts';
 import { badDays } from './bad-days.ts';
+import { restarts } from './restarts.ts';
 import { startDynalite } from './servers/dynalite.ts';
 import type { ServerProcess } from './servers/server.ts';
 
@@ -48,6 +49,7 @@ acceptorConformance('dynamodb', {
   },
 });
 badDays('dynamodb', () => server, { kills: 3 });
+restarts('dynamodb', () => server);
 
 function openAt(url: string, timeoutMs = TIMEOUT_MS): DynamoDbStore {
   const store = new DynamoDbStore(url, { timeoutMs });

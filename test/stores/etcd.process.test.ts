@@ -15,6 +15,7 @@ import { storeAcceptorConformance } from '../conformance/store-acceptor.ts';
 import { findProgram, needProgram } from '../support/programs.ts';
 import { until } from '../support/until.ts';
 import { badDays } from './bad-days.ts';
+import { restarts } from './restarts.ts';
 import { askEtcd, startEtcd } from './servers/etcd.ts';
 import { freePort, type ServerProcess } from './servers/server.ts';
 
@@ -91,6 +92,7 @@ acceptorConformance('etcd', {
   },
 });
 badDays('etcd', () => server);
+restarts('etcd', () => server);
 
 describe('what a phase costs', () => {
   test('is one request while nobody interferes, for a hundred registers', async () => {

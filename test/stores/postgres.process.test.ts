@@ -21,6 +21,7 @@ import { storeAcceptorConformance } from '../conformance/store-acceptor.ts';
 import { findProgram, needProgram } from '../support/programs.ts';
 import { until } from '../support/until.ts';
 import { badDays } from './bad-days.ts';
+import { restarts } from './restarts.ts';
 import { type PostgresServer, startPostgres } from './servers/postgres.ts';
 
 let server: PostgresServer;
@@ -55,6 +56,7 @@ acceptorConformance('postgres', {
   },
 });
 badDays('postgres', () => server);
+restarts('postgres', () => server);
 
 /** Opened for this test, and closed with it. */
 function storeAt(url: string, options: Partial<StoreOptions> = {}): PostgresStore {

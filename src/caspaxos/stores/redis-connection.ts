@@ -9,8 +9,18 @@ import type * as redis from 'redis';
 import { CasPaxosError } from '../errors.ts';
 import { loadPeer } from './peer.ts';
 import { kindOf, refusal, refusalOfGreeting } from './redis-refusals.ts';
-import { hazardOf, readInfo, readSettings, SETTINGS } from './redis-safety.ts';
-import type { RedisScript } from './redis-scripts.ts';
+import {
+  type Hazard,
+  hazardOf,
+  hazardOfAnswer,
+  hazardOfServer,
+  readInfo,
+  readSettings,
+  SETTINGS,
+  TOLD_WITH_ANSWERS,
+} from './redis-safety.ts';
+import { EARLIER, type RedisScript } from './redis-scripts.ts';
+import type { SafetyWatch } from './safety-watch.ts';
 import type { StoreHost } from './store-url.ts';
 import { withTimeLimit } from './time-limit.ts';
 
@@ -23,8 +33,8 @@ export interface RedisTarget {
   readonly password: string | undefined;
   readonly tls: ConnectionOptions | undefined;
   readonly timeoutMs: number;
-  /** Whether the server has to show that it keeps what it answers. */
-  readonly isChecked: boolean;
+  /** Hears what makes the server unsafe; undefined: nobody looks whether it keeps what it answers. */
+  readonly watch: SafetyWatch | undefined;
 }
 
 /** What of the client is used; its own type has every command of Redis in it. */
@@ -40,13 +50,16 @@ type Package = Pick<typeof redis, 'createClient' | 'ErrorReply'>;
 export class RedisConnection {
   readonly #url: string;
   readonly #client: Client;
+  readonly #watch: SafetyWatch | undefined;
   readonly #ErrorReply: Package['ErrorReply'];
   #end: CasPaxosError | undefined;
+  #life = '';
   #requests = 0;
 
-  private constructor(url: string, client: Client, { ErrorReply }: Package) {
+  private constructor({ url, watch }: RedisTarget, client: Client, { ErrorReply }: Package) {
     this.#url = url;
     this.#client = client;
+    this.#watch = watch;
     this.#ErrorReply = ErrorReply;
     client.on('error', (error) => this.end(unreachable(url, error)));
   }
@@ -54,7 +67,7 @@ export class RedisConnection {
   static async open(target: RedisTarget): Promise<RedisConnection> {
     const { url, timeoutMs } = target;
     const peer: Package = await loadPeer('redis', 'redis', () => import('redis'));
-    const connection = new RedisConnection(url, clientFor(target, peer), peer);
+    const connection = new RedisConnection(target, clientFor(target, peer), peer);
     try {
       await withTimeLimit(url, timeoutMs, () => connection.#begin(target));
     } catch (error) {
@@ -68,7 +81,7 @@ export class RedisConnection {
     return this.#end !== undefined;
   }
 
-  /** How many commands were sent. */
+  /** How many requests were sent; what is told with an answer travels with it, and is none of its own. */
   get requests(): number {
     return this.#requests;
   }
@@ -77,15 +90,20 @@ export class RedisConnection {
   async run({ text, sha }: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args];
     try {
-      return await this.#ask(['EVALSHA', sha, ...rest]);
+      return await this.#askSafely(['EVALSHA', sha, ...rest]);
     } catch (error) {
       if (!this.#isReply(error, 'NOSCRIPT')) throw this.#failure(error);
     }
     try {
-      return await this.#ask(['EVAL', text, ...rest]);
+      return await this.#askSafely(['EVAL', text, ...rest]);
     } catch (error) {
       throw this.#failure(error);
     }
+  }
+
+  /** Whether the server still keeps what it answers. If it does not, the connection ends: the next one begins with a look, too. */
+  async look(): Promise<void> {
+    await this.#lookAround(false);
   }
 
   /** Every command under way fails with `error`. */
@@ -95,7 +113,7 @@ export class RedisConnection {
     this.#client.destroy();
   }
 
-  async #begin({ url, isChecked, database }: RedisTarget): Promise<void> {
+  async #begin({ url, database }: RedisTarget): Promise<void> {
     const connected = this.#client.connect();
     // The client cannot end a connection that it is still making: it has to be told again when it has made it.
     const again = (): void => void (this.#end !== undefined && this.#client.destroy());
@@ -106,17 +124,28 @@ export class RedisConnection {
       if (error instanceof this.#ErrorReply) throw refusalOfGreeting(url, error.message, database);
       throw this.#failure(error);
     }
-    if (isChecked) await this.#check();
+    await this.#lookAround(true);
   }
 
-  async #check(): Promise<void> {
-    const told = this.#ask(['INFO']);
-    const settings = Promise.all(SETTINGS.map((pattern) => this.#ask(['CONFIG', 'GET', pattern])));
-    settings.catch(() => {});
-    const info = await told.catch((error: unknown) => this.#untold(error, 'INFO'));
-    const set = await settings.catch((error: unknown) => this.#untold(error, 'CONFIG GET'));
-    const hazard = hazardOf(readInfo(info), readSettings(set));
-    if (hazard !== undefined) throw new CasPaxosError(hazard.code, `Acceptor ${this.#url} ${hazard.what}.`);
+  async #lookAround(isFirst: boolean): Promise<void> {
+    if (this.#watch === undefined) return;
+    const info = readInfo(await this.#ask(['INFO']).catch((error: unknown) => this.#untold(error, 'INFO')));
+    this.#life = info.get('run_id') ?? '';
+    // Servers before version 7 do not understand the next question.
+    this.#refuse(hazardOfServer(info));
+    const settings = await this.#ask(['CONFIG', 'GET', ...SETTINGS]).catch((error: unknown) =>
+      this.#untold(error, 'CONFIG GET'),
+    );
+    this.#refuse(hazardOf(info, readSettings(settings), isFirst));
+    this.#watch.safe(this.#life);
+  }
+
+  #refuse(hazard: Hazard | undefined): void {
+    if (hazard === undefined) return;
+    if (hazard.forgets) this.#watch?.unsafe(this.#life, hazard.what);
+    const error = new CasPaxosError(hazard.code, `Acceptor ${this.#url} ${hazard.what}.`);
+    this.end(error);
+    throw error;
   }
 
   /** The server does not say how safe it is: somebody has to know. */
@@ -127,6 +156,21 @@ export class RedisConnection {
       `Acceptor ${this.#url} does not tell whether it keeps what it answers: allow the command ${command}, or add ` +
       `durability=unchecked to the URL if you know that it syncs before it answers and evicts nothing.`;
     throw new CasPaxosError(isForbidden ? 'UNAUTHORIZED' : 'STORE_FAILED', message);
+  }
+
+  /**
+   * The server carries the second question out right after the first, with nobody in between, and answers both after the sync: what holds
+   * then held for the first.
+   */
+  async #askSafely(command: readonly string[]): Promise<unknown> {
+    const asked = this.#ask(command);
+    if (this.#watch === undefined) return asked;
+    const [answer, settings] = await Promise.all([
+      asked,
+      this.#client.sendCommand(['CONFIG', 'GET', ...TOLD_WITH_ANSWERS]),
+    ]);
+    this.#refuse(hazardOfAnswer(readSettings(settings)));
+    return answer;
   }
 
   async #ask(command: readonly string[]): Promise<unknown> {
@@ -142,8 +186,8 @@ export class RedisConnection {
   #failure(error: unknown): CasPaxosError {
     if (!(error instanceof this.#ErrorReply)) return this.#end ?? unreachable(this.#url, error);
     const refused = refusal(this.#url, error.message);
-    // Whoever is a replica now has to be found out about before anything else is asked.
-    if (this.#isReply(error, 'READONLY')) this.end(refused);
+    // Whoever is a replica now, or has been written to by an earlier version, has to be looked at before anything else is asked.
+    if (this.#isReply(error, 'READONLY') || this.#isReply(error, EARLIER)) this.end(refused);
     return refused;
   }
 }

@@ -1,6 +1,6 @@
 /** What a Redis server says when it refuses, as an error of ours. The first word of an answer is its kind. */
 import { CasPaxosError, type ErrorCode } from '../errors.ts';
-import { COMMANDS, INCOMPLETE } from './redis-scripts.ts';
+import { COMMANDS, EARLIER, INCOMPLETE } from './redis-scripts.ts';
 
 const KINDS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   NOAUTH: ['UNAUTHORIZED', 'wants a password: put it into the URL or into REDIS_PASSWORD'],
@@ -14,7 +14,11 @@ const KINDS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   OOM: ['STORE_FAILED', 'has no memory left for writes: raise maxmemory'],
   [INCOMPLETE]: [
     'STORE_FAILED',
-    'has lost one of its three keys (texts, versions, keys), as by a deletion by hand: replace it',
+    'has keys of an earlier version of Baton (texts, versions, keys) that are not whole, or stand beside newer documents: replace it',
+  ],
+  [EARLIER]: [
+    'UNREACHABLE',
+    'holds documents of an earlier version of Baton, which are moved on the next connection',
   ],
 };
 

@@ -2,10 +2,10 @@
  * `redis://USER:PASSWORD@HOST:6379/DATABASE?prefix=NAME`: a Redis server that writes everything to disk before it answers.
  * A batch is one script (`redis-scripts.ts`), so it is one request and one sync, and nobody gets in between.
  *
- * What an acceptor needs of Redis, and what is looked at when the connection is made (`redis-safety.ts`): `appendonly yes`,
- * `appendfsync always`, no eviction of these keys, and a master. With these settings Redis sends the answers of one turn
- * of its event loop after the sync of that turn. So even a read never shows what a crash could take back. A service that does
- * not allow CONFIG GET is refused until its user vouches for it with `durability=unchecked`. Nothing is looked at then;
+ * What an acceptor needs of Redis, and what is looked at when the connection is made, every few seconds, and in part with every
+ * answer (`redis-safety.ts`): version 7 or newer, `appendonly yes`, `appendfsync always`, no eviction of these keys, and a master.
+ * With these settings Redis sends the answers of one turn of its event loop after the sync of that turn. So even a read never shows
+ * what a crash could take back. A service that does not allow CONFIG GET is refused until its user vouches for it with `durability=unchecked`. Nothing is looked at then;
  * most managed services lose the last writes when they fail over, and do not belong here.
  *
  * Copies are the trap. Redis replicates after it has answered. When Sentinel, a Redis Cluster or a service promotes a replica,
@@ -17,8 +17,20 @@
 import type { ConnectionOptions } from 'node:tls';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import { chunksOf } from './in-parallel.ts';
+import { KeyListing } from './listing.ts';
 import { RedisConnection } from './redis-connection.ts';
-import { keysOf, LIST, READ, type RedisScript, WRITE } from './redis-scripts.ts';
+import { SafetyWatch } from './safety-watch.ts';
+import {
+  HOLDS,
+  keysOf,
+  LIST,
+  MOST_READS,
+  MOST_WRITES,
+  MOVE,
+  READ,
+  type RedisScript,
+  WRITE,
+} from './redis-scripts.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, StoreOptions, WriteResult } from './store.ts';
 import { StoreUrl, type StoreUrlForm } from './store-url.ts';
 import { withTimeLimit } from './time-limit.ts';
@@ -32,8 +44,6 @@ export const REDIS_FORM: StoreUrlForm = {
 };
 
 const DEFAULT_PREFIX = 'baton';
-/** Documents in one script. Lua takes at most 8,000 arguments in one call. */
-const MOST_DOCUMENTS = 4000;
 /** After a failed connection, calls fail at once for this long instead of each trying again. */
 const RECONNECT_AFTER_MS = 100;
 
@@ -45,6 +55,8 @@ export class RedisStore implements AcceptorStore {
   readonly #options: StoreOptions;
   readonly #keys: readonly string[];
   readonly #database: number;
+  readonly #listing = new KeyListing(() => this.#walk());
+  readonly #watch: SafetyWatch;
   #connecting: Promise<RedisConnection> | undefined;
   #connection: RedisConnection | undefined;
   #failure: CasPaxosError | undefined;
@@ -56,6 +68,7 @@ export class RedisStore implements AcceptorStore {
     this.#url = new StoreUrl(url, REDIS_FORM);
     this.url = this.#url.place;
     this.#options = options;
+    this.#watch = new SafetyWatch(this.url);
     this.#database = databaseOf(this.#url);
     this.#keys = keysOf(prefixOf(this.#url));
     if (![undefined, 'unchecked'].includes(this.#url.option('durability')))
@@ -68,25 +81,21 @@ export class RedisStore implements AcceptorStore {
 
   async read(keys: readonly string[]): Promise<readonly (StoredDocument | undefined)[]> {
     const documents: (StoredDocument | undefined)[] = [];
-    for (const some of chunksOf(keys, MOST_DOCUMENTS)) {
-      const [texts, versions] = (await this.#run(READ, some)) as [(string | null)[], (string | null)[]];
-      for (const [at, text] of texts.entries()) {
-        const version = versions[at] ?? null;
-        documents.push(text === null || version === null ? undefined : { text, version });
-      }
+    for (const some of chunksOf(keys, MOST_READS)) {
+      const values = (await this.#run(READ, some)) as (string | null)[];
+      documents.push(...values.map(documentIn));
     }
     return documents;
   }
 
   async write(writes: readonly ConditionalWrite[]): Promise<readonly WriteResult[]> {
     const results: WriteResult[] = [];
-    for (const some of chunksOf(writes, MOST_DOCUMENTS)) {
+    for (const some of chunksOf(writes, MOST_WRITES)) {
       const versions = some.map(() => drawVersion());
       const args = some.flatMap(({ key, text, expected }, at) => [
         key,
-        text,
         expected === undefined ? '' : String(expected),
-        versions[at]!,
+        `${versions[at]!}\n${text}`,
       ]);
       const written = (await this.#run(WRITE, args)) as number[];
       for (const [at, isWritten] of written.entries())
@@ -98,7 +107,15 @@ export class RedisStore implements AcceptorStore {
   }
 
   async list(after: string, limit: number): Promise<readonly string[]> {
-    return (await this.#run(LIST, [after === '' ? '-' : `(${after}`, String(limit)])) as string[];
+    return this.#listing.list(after, limit);
+  }
+
+  async holdsAny(prefix: string): Promise<boolean> {
+    return (await this.#run(HOLDS, [prefix])) === 1;
+  }
+
+  async lookAgain(): Promise<void> {
+    await this.#withConnection((connection) => connection.look());
   }
 
   async close(): Promise<void> {
@@ -107,13 +124,22 @@ export class RedisStore implements AcceptorStore {
     connection?.end(this.#closed());
   }
 
+  /** A hash has no order. For a set of 100,000 registers, which is looked through when it changes, the server is busy for some 50 ms. */
+  async *#walk(): AsyncIterable<string> {
+    yield* (await this.#run(LIST, [])) as string[];
+  }
+
   #run(script: RedisScript, args: readonly string[]): Promise<unknown> {
+    return this.#withConnection((connection) => connection.run(script, this.#keys, args));
+  }
+
+  #withConnection<T>(work: (connection: RedisConnection) => Promise<T>): Promise<T> {
     return withTimeLimit(this.url, this.#options.timeoutMs, async (signal) => {
       const connection = await this.#connect();
       // Whoever asked has been told that it was late: nothing must happen after that.
       signal.throwIfAborted();
       signal.addEventListener('abort', () => connection.end(signal.reason as CasPaxosError));
-      return connection.run(script, this.#keys, args);
+      return work(connection);
     });
   }
 
@@ -138,8 +164,9 @@ export class RedisStore implements AcceptorStore {
         password: this.#url.password ?? process.env['REDIS_PASSWORD'],
         tls: this.#tls(),
         timeoutMs,
-        isChecked: this.#url.option('durability') === undefined,
+        watch: this.#url.option('durability') === undefined ? this.#watch : undefined,
       });
+      await this.#moveEarlier(connection);
       this.#earlierRequests = this.requests;
       this.#connection = connection;
       return connection;
@@ -147,6 +174,20 @@ export class RedisStore implements AcceptorStore {
       this.#failure = asCasPaxosError(error, 'STORE_FAILED', `Acceptor ${this.url}`);
       this.#failedAt = performance.now();
       throw this.#failure;
+    }
+  }
+
+  /** Each step is good by itself: whoever connects next goes on where this one was interrupted. */
+  async #moveEarlier(connection: RedisConnection): Promise<void> {
+    try {
+      while (
+        (await withTimeLimit(this.url, this.#options.timeoutMs, () =>
+          connection.run(MOVE, this.#keys, []),
+        )) !== 1
+      );
+    } catch (error) {
+      connection.end(error as CasPaxosError);
+      throw error;
     }
   }
 
@@ -159,6 +200,14 @@ export class RedisStore implements AcceptorStore {
   #closed(): CasPaxosError {
     return new CasPaxosError('CLOSED', `The connection to ${this.url} is closed.`);
   }
+}
+
+function documentIn(value: string | null): StoredDocument | undefined {
+  if (value === null) return undefined;
+  const lineEnd = value.indexOf('\n');
+  // Without a first line it is somebody else's work: no text of ours is empty, so nobody takes it for one.
+  if (lineEnd === -1) return { text: '', version: value };
+  return { text: value.slice(lineEnd + 1), version: value.slice(0, lineEnd) };
 }
 
 function databaseOf(url: StoreUrl): number {

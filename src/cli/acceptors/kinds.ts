@@ -64,9 +64,10 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   redis: {
     name: 'Redis',
-    where: (place) => `three keys that begin with {${prefixOf(place)}}: in database ${place.path[0] ?? '0'}`,
+    where: (place) => `the key {${prefixOf(place)}}:documents of database ${place.path[0] ?? '0'}`,
     verified: [
-      'appendonly yes, appendfsync always',
+      'Redis 7 or newer, or Valkey',
+      'appendonly yes, appendfsync always (with every answer, too)',
       'no eviction (maxmemory-policy noeviction)',
       'it is no replica',
     ],

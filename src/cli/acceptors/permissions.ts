@@ -25,10 +25,10 @@ const PERMISSIONS: Readonly<Record<string, Explain>> = {
   }),
   postgres,
   redis: (place) => ({
-    needs: 'its three keys, scripts, and to look at the settings',
+    needs: 'its keys, scripts, and to look at the settings',
     grant: [
       `ACL SETUSER baton on '>PASSWORD' resetkeys '~{${prefixOf(place)}}:*' resetchannels -@all \\`,
-      '  +evalsha +eval +persist +hlen +hget +hmget +hset +zadd +zcard +zrangebylex +info +config|get +select',
+      '  +evalsha +eval +persist +hlen +hget +hmget +hset +hkeys +hscan +zcard +info +config|get +select',
     ],
   }),
   etcd: ({ options }) => ({

@@ -40,6 +40,7 @@ export async function startAzurite(): Promise<StoreServer> {
   return {
     kind: server.kind,
     urlOf: (place) => server.urlOf(place),
+    stop: () => server.stop(),
     kill: () => end(server),
     start: () => server.start(),
     pause: () => server.pause(),

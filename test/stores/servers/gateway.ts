@@ -69,6 +69,10 @@ export class GatewayServer implements StoreServer {
     return `cosmos://:${encodeURIComponent(this.key)}@${this.#door.address}/${DATABASE}/${CONTAINER}?prefix=${prefix}`;
   }
 
+  async stop(): Promise<void> {
+    await this.#cluster.stopOne(this.#everybody);
+  }
+
   async kill(): Promise<void> {
     await this.#cluster.kill(this.#everybody);
   }

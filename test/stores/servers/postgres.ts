@@ -70,6 +70,10 @@ export class PostgresServer implements StoreServer {
     return query(this.port, text);
   }
 
+  stop(): Promise<void> {
+    return this.#process.stop();
+  }
+
   async kill(): Promise<void> {
     this.#process.pause();
     const { pid } = this.#process;

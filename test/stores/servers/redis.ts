@@ -4,8 +4,8 @@ import { newDirectory } from '../../caspaxos/directories.ts';
 import { findProgram } from '../../support/programs.ts';
 import { freePort, ServerProcess } from './server.ts';
 
-/** `more` are settings in words, as `--tls-port 7000`; the last of a name counts. */
-export async function startRedis(more: readonly string[] = []): Promise<ServerProcess> {
+/** `more` are settings in words, as `--tls-port 7000`; the last of a name counts. `credentials` are for the URLs. */
+export async function startRedis(more: readonly string[] = [], credentials = ''): Promise<ServerProcess> {
   const program = findProgram('redis-server');
   if (program.path === undefined) throw new Error(`redis-server: ${program.why}; to get it: ${program.how}`);
   const port = await freePort();
@@ -22,11 +22,12 @@ export async function startRedis(more: readonly string[] = []): Promise<ServerPr
     data,
     directory,
     ask: () => ping(port),
-    urlOf: (place) => `redis://127.0.0.1:${port}?prefix=${encodeURIComponent(place)}`,
+    urlOf: (place) =>
+      `redis://${credentials === '' ? '' : `${credentials}@`}127.0.0.1:${port}?prefix=${encodeURIComponent(place)}`,
   });
 }
 
-/** A server that is still loading answers, too, but not with this. */
+/** A server that is still loading answers, too, but not with this; one that wants to know who asks says so. */
 function ping(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = createConnection({ host: '127.0.0.1', port });
@@ -39,7 +40,7 @@ function ping(port: number): Promise<void> {
     socket.on('error', end);
     socket.on('close', () => end(new Error('closed')));
     socket.on('data', (answer) =>
-      end(answer.toString().startsWith('+PONG') ? undefined : new Error(answer.toString())),
+      end(/^(?:\+PONG|-NOAUTH)/.test(answer.toString()) ? undefined : new Error(answer.toString())),
     );
     socket.write('PING\r\n');
   });

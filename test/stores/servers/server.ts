@@ -15,6 +15,8 @@ export interface StoreServer {
   readonly kind: string;
   /** The URL of an acceptor in this server. Different places are different acceptors. */
   urlOf(place: string): string;
+  /** It is asked to end, and ends. */
+  stop(): Promise<void>;
   /** It dies without a word. */
   kill(): Promise<void>;
   /** Starts again with what it has on disk, and answers when this resolves. */
@@ -107,6 +109,10 @@ export class ServerProcess implements StoreServer {
     await this.#answers(child);
   }
 
+  stop(): Promise<void> {
+    return this.#end(this.#plan.stopSignal ?? 'SIGTERM');
+  }
+
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
   }
@@ -126,7 +132,7 @@ export class ServerProcess implements StoreServer {
   }
 
   async empty(): Promise<void> {
-    await this.#stop();
+    await this.stop();
     await rm(this.#plan.data, { recursive: true, force: true });
     await this.#initialise();
     await this.start();
@@ -136,11 +142,11 @@ export class ServerProcess implements StoreServer {
     const { data } = this.#plan;
     this.#copies += 1;
     const copy = `${data}.copy${this.#copies}`;
-    await this.#stop();
+    await this.stop();
     await cp(data, copy, { recursive: true, preserveTimestamps: true });
     await this.start();
     return async () => {
-      await this.#stop();
+      await this.stop();
       await rm(data, { recursive: true, force: true });
       await cp(copy, data, { recursive: true, preserveTimestamps: true });
       await this.start();
@@ -155,10 +161,6 @@ export class ServerProcess implements StoreServer {
   async #initialise(): Promise<void> {
     await mkdir(this.#plan.data, { recursive: true });
     await this.#plan.initialise?.();
-  }
-
-  #stop(): Promise<void> {
-    return this.#end(this.#plan.stopSignal ?? 'SIGTERM');
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
