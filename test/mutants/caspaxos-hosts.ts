@@ -140,7 +140,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     rule: 8,
     what: 'a copy that was promoted in the place of its original is used',
     file: `${ROOM}/stores/store-identity.ts`,
-    find: "if (broken !== undefined) this.retire(id, 'ACCEPTOR_PROMOTED', broken);",
+    find: 'if (broken !== undefined) this.retire(id, broken.code, broken.why);',
     replace: 'void broken;',
     tests: ['src/caspaxos/stores/store-identity.test.ts'],
     simulated: 'the servers of the simulator have no line of memory',

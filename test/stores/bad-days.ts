@@ -145,7 +145,8 @@ export function badDays(name: string, server: () => StoreServer, options: BadDay
       await refusesEverything(acceptor, 'ACCEPTOR_BEHIND');
       const [old] = await other().read(['register/k']);
       expect(old).not.toEqual(before[0]);
-      expect(valueIn((await new StoreAcceptor(other()).handle([query('k')], 0))[0])).toBe('v');
+      // Nor does anybody else use it, who has nothing to compare with.
+      await refusesEverything(new StoreAcceptor(other()), 'ACCEPTOR_BEHIND');
       await load.goesOn();
       await load.end();
     });

@@ -8,12 +8,15 @@ import { Agent as HttpAgent, type ClientRequest, request as httpRequest } from '
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { CasPaxosError } from '../errors.ts';
+import type { Lineage } from './lineage.ts';
 import { isAuthenticationOff, type Refusal, refusalIn } from './etcd-refusals.ts';
 import type { StoreOptions } from './store.ts';
 import type { StoreHost, StoreUrl } from './store-url.ts';
 
 /** Enough for all batches under way; more would only wait at the leader. */
 const SOCKETS = 16;
+/** Answers that hold all that was answered before; those about users and tokens are each member's own. */
+const ABOUT_KEYS = '/v3/kv/';
 /** After no member could be reached, calls fail at once for this long instead of each trying again. */
 const RECONNECT_AFTER_MS = 100;
 
@@ -23,8 +26,11 @@ interface Answer {
 }
 
 interface AnswerBody {
-  readonly header?: { readonly cluster_id?: string };
+  /** Numbers of 64 bits, as text. */
+  readonly header?: { readonly cluster_id?: string; readonly revision?: string };
   readonly token?: string;
+  /** Of a transaction: those in it that are transactions have made their writes, or have not. */
+  readonly responses?: readonly { readonly response_txn?: { readonly succeeded?: boolean } }[];
 }
 
 class RefusedError extends Error {
@@ -51,6 +57,7 @@ export class EtcdGateway {
   readonly #url: StoreUrl;
   readonly #password: string | undefined;
   readonly #timeoutMs: number;
+  readonly #lineage: Lineage;
   readonly #agent: HttpAgent;
   readonly #request: typeof httpRequest;
   #requests = 0;
@@ -58,12 +65,15 @@ export class EtcdGateway {
   #at = 0;
   #token: Promise<string | undefined> | undefined;
   #cluster: string | undefined;
+  /** The highest that an answer about keys told. */
+  #revision = 0;
   #failure: CasPaxosError | undefined;
   #failedAt = -Infinity;
   #isClosed = false;
 
-  constructor(url: StoreUrl, options: StoreOptions) {
+  constructor(url: StoreUrl, options: StoreOptions, lineage: Lineage) {
     this.#url = url;
+    this.#lineage = lineage;
     this.#password = url.password ?? process.env['ETCD_PASSWORD'];
     this.#timeoutMs = options.timeoutMs;
     const { tls } = url;
@@ -133,11 +143,14 @@ export class EtcdGateway {
     const { hosts, place } = this.#url;
     for (let left = hosts.length; ;) {
       const at = this.#at;
+      const revision = this.#revision;
       try {
         const answer = await this.#send(hosts[at]!, path, body, token, signal);
         const refusal = refusalIn(place, answer.status, answer.text);
         if (refusal !== undefined) throw new RefusedError(refusal);
-        return this.#checked(JSON.parse(answer.text) as AnswerBody);
+        const told = this.#checked(JSON.parse(answer.text) as AnswerBody);
+        if (path.startsWith(ABOUT_KEYS)) this.#compare(told, revision);
+        return told;
       } catch (error) {
         if (!(error instanceof RefusedError) || error.refusal.after === 'another-endpoint') this.#leave(at);
         left -= 1;
@@ -215,11 +228,26 @@ export class EtcdGateway {
   #checked(body: AnswerBody): AnswerBody {
     const cluster = body.header?.cluster_id;
     this.#cluster ??= cluster;
-    if (this.#url.hosts.length === 1 || cluster === this.#cluster) return body;
-    throw new CasPaxosError(
-      'STORE_FAILED',
-      `Acceptor ${this.#url.place} names members of different etcd clusters; one acceptor is one cluster.`,
-    );
+    if (this.#url.hosts.length > 1 && cluster !== this.#cluster)
+      throw new CasPaxosError(
+        'STORE_FAILED',
+        `Acceptor ${this.#url.place} names members of different etcd clusters, or one that was restored; one acceptor is one cluster.`,
+      );
+    if (cluster !== undefined) this.#lineage.saw(`etcd cluster ${cluster}`);
+    return body;
+  }
+
+  /**
+   * A cluster that is restored under the same names has the same id, but its revision is the copy's. Whichever member answers,
+   * it answers from at least the revision that was `known` when it was asked, and writes make another: that is what linearizable means.
+   */
+  #compare({ header, responses = [] }: AnswerBody, known: number): void {
+    const revision = Number(header?.revision ?? Number.NaN);
+    if (!(revision > 0)) return;
+    const hasWritten = responses.some(({ response_txn }) => response_txn?.succeeded === true);
+    const before = hasWritten ? revision - 1 : revision;
+    if (before < known) this.#lineage.wentBack('its revision', `${known}`, `${before}`);
+    this.#revision = Math.max(this.#revision, revision);
   }
 
   #failureOf(error: unknown): CasPaxosError {

@@ -1,7 +1,8 @@
 /**
  * Documents in etcd: one key for each, `PREFIX` and the document's key; its value is the version, a line break, the text.
  *
- * etcd's own revisions are counted, and count the same again after a restore, so versions are drawn. A write is conditional on
+ * etcd's own revisions are counted, and count the same again after a restore, so versions are drawn. Every answer tells the cluster and
+ * its revision: one of another cluster, or from before what was known when it was asked for, comes from a restored copy. A write is conditional on
  * the first line of the value: etcd compares whole values only, but it also compares them by order, and the values between
  * `VERSION` and `VERSION` with a character after the line break's are those that begin with that line.
  *
@@ -16,6 +17,7 @@
 import { CasPaxosError } from '../errors.ts';
 import { EtcdGateway } from './etcd-gateway.ts';
 import { chunksOf, inParallel } from './in-parallel.ts';
+import { Lineage } from './lineage.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, StoreOptions, WriteResult } from './store.ts';
 import { StoreUrl, type StoreUrlForm } from './store-url.ts';
 import { withTimeLimit } from './time-limit.ts';
@@ -60,6 +62,7 @@ export class EtcdStore implements AcceptorStore {
   readonly url: string;
   readonly concurrency = 4;
   readonly largestText = MAX_REQUEST_BYTES - AROUND_A_TEXT;
+  readonly lineage = new Lineage();
   readonly #gateway: EtcdGateway;
   readonly #timeoutMs: number;
   readonly #prefix: string;
@@ -73,7 +76,7 @@ export class EtcdStore implements AcceptorStore {
     }
     this.url = parsed.place;
     this.#timeoutMs = options.timeoutMs;
-    this.#gateway = new EtcdGateway(parsed, options);
+    this.#gateway = new EtcdGateway(parsed, options, this.lineage);
   }
 
   get requests(): number {

@@ -7,7 +7,9 @@
 import { Socket } from 'node:net';
 import type { Client, ClientConfig } from 'pg';
 import { CasPaxosError } from '../errors.ts';
+import type { Lineage } from './lineage.ts';
 import { loadPeer } from './peer.ts';
+import { lineOf } from './postgres-line.ts';
 import type { PostgresTable, Statement } from './postgres-statements.ts';
 import type { StoreUrl } from './store-url.ts';
 
@@ -15,6 +17,8 @@ export interface ConnectionsOptions {
   readonly timeoutMs: number;
   readonly ca: string | undefined;
   readonly most: number;
+  /** Is told of which line of memory each connection is. */
+  readonly lineage: Lineage;
 }
 
 const RECONNECT_AFTER_MS = 100;
@@ -170,8 +174,11 @@ export class PostgresConnections {
     this.#requests += 1;
     const { rows } = await client.query<Circumstances>(LOOK_AROUND, values);
     const complaint = complaintAbout(rows[0]!, this.#table);
-    if (complaint === undefined) return;
-    throw new CasPaxosError('STORE_FAILED', `Acceptor ${this.#target.place} ${complaint}.`);
+    if (complaint !== undefined)
+      throw new CasPaxosError('STORE_FAILED', `Acceptor ${this.#target.place} ${complaint}.`);
+    this.#requests += 1;
+    const line = await lineOf(client);
+    if (line !== undefined) this.#options.lineage.saw(line);
   }
 
   #failed(lane: Lane, error: unknown): void {

@@ -2,10 +2,11 @@
  * `postgres://`: one table of one database, a row for each document. A batch is one statement and one commit, however many
  * registers it is about (`postgres-statements.ts` says how it keeps two of them from waiting for each other).
  *
- * What has to be true of the server is asked on every new connection: that it is no standby, and that a commit that it
- * answers is on its disk.
+ * What has to be true of the server is asked on every new connection: that it is no standby, that a commit that it
+ * answers is on its disk, and that it is of the line of memory that it was (`postgres-line.ts`).
  */
 import { CasPaxosError } from '../errors.ts';
+import { Lineage } from './lineage.ts';
 import { PostgresConnections } from './postgres-connections.ts';
 import { postgresError, sqlStateOf } from './postgres-errors.ts';
 import {
@@ -42,6 +43,7 @@ const MADE_BY_ANOTHER = new Set(['42P07', '23505', '42710']);
 export class PostgresStore implements AcceptorStore {
   readonly url: string;
   readonly concurrency = 4;
+  readonly lineage = new Lineage();
   readonly #timeoutMs: number;
   readonly #table: PostgresTable;
   readonly #statements: PostgresStatements;
@@ -61,6 +63,7 @@ export class PostgresStore implements AcceptorStore {
       timeoutMs,
       ca,
       most: this.concurrency,
+      lineage: this.lineage,
     });
   }
 

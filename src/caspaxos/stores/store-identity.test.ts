@@ -187,8 +187,37 @@ describe('the line of memory', () => {
 
   test('of a server that was connected to both stays broken', () => {
     const lineage = new Lineage();
-    for (const line of ['one', 'two', 'one']) lineage.saw(line);
-    expect(lineage.broken).toBe('it was one and is two, as a copy that was promoted or restored');
+    for (const line of ['line 1', 'line 2', 'line 1']) lineage.saw(line);
+    expect(lineage.broken).toEqual({
+      code: 'ACCEPTOR_PROMOTED',
+      why: 'it was line 1 and is line 2, as a copy that was promoted or restored',
+    });
+  });
+
+  test.each([
+    ['system 7, timeline 1', 'timeline 1', true],
+    ['timeline 1', 'system 7, timeline 1', true],
+    ['system 7', 'timeline 1', true],
+    ['system 7, timeline 1', 'system 7, timeline 2', false],
+    ['system 7, timeline 1', 'timeline 2', false],
+    ['timeline 1', 'system 7, timeline 2', false],
+  ])('%s, then %s: what both tell has to be the same', (earlier, now, isSame) => {
+    const lineage = new Lineage();
+    lineage.saw(now);
+    expect(lineage.differenceFrom(earlier) === undefined).toBe(isSame);
+  });
+
+  test('in which something went back that only grows is behind', async () => {
+    const store = newStore();
+    const lineage = new Lineage();
+    const acceptor = await named(onLine(store, 'line 1', lineage));
+    await acceptor.handle([promise('k', 1)], 0);
+    lineage.wentBack('its revision', '7', '3');
+    const error = await acceptor.handle([promise('k', 2)], 0).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      code: 'ACCEPTOR_BEHIND',
+      message: expect.stringContaining('its revision was 7 and is 3, as in an old copy'),
+    });
   });
 });
 

@@ -155,7 +155,7 @@ export class StoreIdentity {
     const { lineage } = this.#store;
     const broken =
       lineage?.broken ?? (recorded === undefined ? undefined : lineage?.differenceFrom(recorded));
-    if (broken !== undefined) this.retire(id, 'ACCEPTOR_PROMOTED', broken);
+    if (broken !== undefined) this.retire(id, broken.code, broken.why);
   }
 
   /** It has forgotten something: nobody uses it any more. */

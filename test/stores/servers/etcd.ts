@@ -10,10 +10,11 @@ export interface EtcdTls {
   readonly key: string;
 }
 
-export async function startEtcd(tls?: EtcdTls): Promise<ServerProcess> {
+/** On the port given, or on a free one. Each is a cluster of its own. */
+export async function startEtcd(tls?: EtcdTls, at?: number): Promise<ServerProcess> {
   const program = findProgram('etcd');
   if (program.path === undefined) throw new Error(`etcd: ${program.why}; to get it: ${program.how}`);
-  const port = await freePort();
+  const port = at ?? (await freePort());
   const peer = `http://127.0.0.1:${await freePort()}`;
   const plain = `http://127.0.0.1:${port}`;
   const clients = tls === undefined ? plain : `${plain},https://127.0.0.1:${tls.port}`;

@@ -85,6 +85,10 @@ export class ServerProcess implements StoreServer {
     return this.#plan.urlOf(place);
   }
 
+  get port(): number {
+    return this.#plan.port;
+  }
+
   get pid(): number | undefined {
     return this.#child?.pid;
   }
