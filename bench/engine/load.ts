@@ -4,6 +4,7 @@
  */
 import { createCipheriv } from 'node:crypto';
 import { Histogram } from 'baton/protocol';
+import { Window } from '../support/window.ts';
 import type { Store, Use } from './system.ts';
 
 /** Of a document, where nothing else is asked for. */
@@ -36,18 +37,17 @@ export async function runLoad(store: Store, load: Load): Promise<Report> {
   const nextKey = keySequence(load.keys);
   const histogram = new Histogram();
   const loading = load.mode === 'load';
-  const begin = performance.now() + (loading ? 0 : load.warmUpSeconds * 1000);
-  const end = loading ? Infinity : begin + load.seconds * 1000;
+  const window = new Window(loading ? 0 : load.warmUpSeconds * 1000, loading ? Infinity : load.seconds);
   let left = loading ? load.keys : Infinity;
   let cpu = process.cpuUsage();
-  const atBegin = setTimeout(() => (cpu = process.cpuUsage()), begin - performance.now());
+  const atBegin = setTimeout(() => (cpu = process.cpuUsage()), window.begin - performance.now());
   const one = async (): Promise<void> => {
     let before = performance.now();
-    while (before < end && left > 0) {
+    while (window.isOpenAt(before) && left > 0) {
       left -= 1;
       await operate(nextKey());
       const after = performance.now();
-      if (before >= begin && after <= end) histogram.record(after - before);
+      if (window.counts(before, after)) histogram.record(after - before);
       before = after;
     }
   };
@@ -56,11 +56,13 @@ export async function runLoad(store: Store, load: Load): Promise<Report> {
   } finally {
     clearTimeout(atBegin);
   }
-  const elapsedMs = performance.now() - begin;
+  const elapsedMs = performance.now() - window.begin;
   const { user, system } = process.cpuUsage(cpu);
   return {
     operations: histogram.count,
-    operationsPerSecond: Math.round((histogram.count * 1000) / (loading ? elapsedMs : load.seconds * 1000)),
+    operationsPerSecond: loading
+      ? Math.round((histogram.count * 1000) / elapsedMs)
+      : window.rateOf(histogram.count),
     p50Ms: round(histogram.percentile(0.5)),
     p99Ms: round(histogram.percentile(0.99)),
     clientCpu: round((user + system) / 1000 / elapsedMs),

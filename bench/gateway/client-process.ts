@@ -3,6 +3,7 @@
  * when it looks at the processors), and gets the figures. It ends when the channel to its parent does.
  */
 import { Histogram } from 'baton/protocol';
+import { Window } from '../support/window.ts';
 import { type Access, openTarget, type TargetName } from './targets.ts';
 
 export interface Task {
@@ -41,19 +42,21 @@ async function work(task: Task): Promise<void> {
   let at = 0;
   const isFilling = mode === 'fill';
   const nextId = (): string => `k${isFilling ? at++ : (at += STRIDE) % keys}`;
-  const begin = performance.now() + (isFilling ? 0 : Math.min(WARM_UP_MS, seconds * 500));
-  const end = isFilling ? Infinity : begin + seconds * 1000;
+  const window = new Window(
+    isFilling ? 0 : Math.min(WARM_UP_MS, seconds * 500),
+    isFilling ? Infinity : seconds,
+  );
   const histogram = new Histogram();
   let cpu = process.cpuUsage();
   const timer = setTimeout(() => {
     cpu = process.cpuUsage();
     say({ is: 'begun' });
-  }, begin - performance.now());
+  }, window.begin - performance.now());
   const one = async (): Promise<void> => {
-    for (let before = performance.now(); before < end && !(isFilling && at >= keys);) {
+    for (let before = performance.now(); window.isOpenAt(before) && !(isFilling && at >= keys);) {
       await operate(nextId());
       const after = performance.now();
-      if (before >= begin && after <= end) histogram.record(after - before);
+      if (window.counts(before, after)) histogram.record(after - before);
       before = after;
     }
   };
@@ -65,7 +68,7 @@ async function work(task: Task): Promise<void> {
     is: 'ended',
     figures: {
       operations,
-      perSecond: Math.round(operations / seconds),
+      perSecond: window.rateOf(operations),
       p50Ms: round(histogram.percentile(0.5)),
       p99Ms: round(histogram.percentile(0.99)),
       clientCpuMs: (user + system) / 1000,

@@ -1,40 +1,34 @@
 /** Closed-loop load: so many callers, each starting its next operation when the last one ended. */
+import { Window } from './window.ts';
+
 export interface Measurement {
   readonly changesPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/**
- * `operate(caller)` resolves to whether the operation counts: refused ones cost their caller time but are not counted. On a machine on which
- * nothing has ended when the time is over, the time is that of the first that does.
- */
+/** `operate(caller)` resolves to whether the operation counts: refused ones cost their caller time but are not counted. */
 export async function measure(
   callers: number,
   seconds: number,
   operate: (caller: number) => Promise<boolean>,
 ): Promise<Measurement> {
   const latencies: number[] = [];
-  const warmUp = performance.now() + Math.min(500, seconds * 250);
-  const end = warmUp + seconds * 1000;
-  let lastAt = end;
+  const window = new Window(Math.min(500, seconds * 250), seconds);
   const caller = async (index: number): Promise<void> => {
-    for (let before = performance.now(); before < end || latencies.length === 0;) {
+    for (let before = performance.now(); window.isOpenAt(before);) {
       const counts = await operate(index);
       const now = performance.now();
-      if (counts && before >= warmUp && (now <= end || latencies.length === 0)) {
-        latencies.push(now - before);
-        lastAt = Math.max(end, now);
-      }
+      if (counts && window.counts(before, now)) latencies.push(now - before);
       // A refused operation is tried again as part of the same one: its caller has been waiting all along.
       if (counts) before = now;
-      else if (now >= end) return;
+      else if (window.isOverAt(now)) return;
     }
   };
   await Promise.all(Array.from({ length: callers }, (_, index) => caller(index)));
   latencies.sort((a, b) => a - b);
   return {
-    changesPerSecond: Math.round((latencies.length * 1000) / (lastAt - warmUp)),
+    changesPerSecond: window.rateOf(latencies.length),
     p50Ms: percentile(latencies, 0.5),
     p99Ms: percentile(latencies, 0.99),
   };
