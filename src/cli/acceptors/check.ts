@@ -10,6 +10,7 @@ import { KINDS } from './kinds.ts';
 import { permissionsFor } from './permissions.ts';
 import { type Place, placeOf } from './place.ts';
 import type { AcceptorReport, CheckReport } from './report.ts';
+import type { Restarting } from './restart-check.ts';
 import { SERVICE_STEPS, surveyService } from './service-checks.ts';
 import { type Findings, STORE_STEPS, surveyStore, type SurveyOptions } from './survey.ts';
 import { togetherWarnings } from './together.ts';
@@ -18,6 +19,8 @@ export interface CheckFlags {
   readonly timeoutMs: string;
   readonly races: string;
   readonly samples: string;
+  readonly restart?: boolean;
+  readonly wait: string;
   readonly tokenFile?: string;
   readonly ca?: string;
   readonly cert?: string;
@@ -41,8 +44,15 @@ export async function check(
   };
   const races = wholeNumber(flags.races, '--races');
   const samples = wholeNumber(flags.samples, '--samples');
+  const restart = flags.restart === true;
+  const waitMs = 1000 * wholeNumber(flags.wait, '--wait');
   // A mistyped URL is found before anything is connected to.
   const places = urls.map((url) => ({ url, place: placeOf(url), findings: openFor(url, options) }));
+  for (const { place } of places)
+    if (restart && place.hosts.length === 0)
+      throw usage(`--restart is for acceptors with a server: ${place.url} has none.`);
+  const stepsOf = ({ url }: Place): number =>
+    (isService(url) ? SERVICE_STEPS : STORE_STEPS) + (restart ? 1 : 0);
   const inAll = places.reduce((sum, { place }) => sum + stepsOf(place), 0);
   let done = 0;
   const acceptors: AcceptorReport[] = [];
@@ -57,6 +67,7 @@ export async function check(
           done += 1;
           progress.update(done, inAll);
         },
+        restarting: restart ? restartingOf(stage, place, waitMs, flags, progress) : undefined,
       };
       acceptors.push(await examine(url, place, findings, survey));
       done = places.slice(0, at + 1).reduce((sum, one) => sum + stepsOf(one.place), 0);
@@ -69,8 +80,26 @@ export async function check(
   return { report, exit: isWell ? EXIT.ok : EXIT.problem };
 }
 
-function stepsOf({ url }: Place): number {
-  return isService(url) ? SERVICE_STEPS : STORE_STEPS;
+/** Asks for the restart on stdout, where programs wait for it; unless a table is printed there, which has no place for it. */
+function restartingOf(
+  stage: Stage,
+  { url }: Place,
+  waitMs: number,
+  { format }: CheckFlags,
+  progress: Progress,
+): Restarting {
+  const sentence = `Restart the server of ${url} now, by a clean stop or a kill. Waiting for it for up to ${waitMs / 1000} s.\n`;
+  return {
+    ask: () => {
+      progress.clear();
+      if (format === 'json') stage.out(`${JSON.stringify({ event: 'restart', url })}\n`);
+      else if (format === 'pretty') stage.out(sentence);
+      else stage.err(sentence);
+    },
+    waitMs,
+    now: () => performance.now(),
+    sleep: (ms) => stage.sleep(ms),
+  };
 }
 
 async function examine(

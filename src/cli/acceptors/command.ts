@@ -22,6 +22,8 @@ function checkCommand(stage: Stage): Command {
     .option('--timeout-ms <ms>', 'time limit of one call', '5000')
     .option('--races <n>', 'rounds of each race', '25')
     .option('--samples <n>', 'calls per latency measurement', '50')
+    .option('--restart', 'ask for a restart of each server, one after the other, and compare what is there')
+    .option('--wait <seconds>', 'how long to wait for a restart', '600')
     .option('--token-file <file>', 'file with the token of acceptor services (or BATON_ACCEPTOR_TOKEN)')
     .option(
       '--ca <file>',

@@ -15,6 +15,7 @@ import {
 } from '../../caspaxos/index.ts';
 import { type Ballot, compareBallots } from '../../protocol/index.ts';
 import { type Latency, measure } from './latency.ts';
+import { RESTART, type Restarting, untilItEnds, untilItIsBack } from './restart-check.ts';
 import { type CheckResult, type Findings, type SurveyOptions, verdictOn } from './survey.ts';
 import { BATCH_SIZE, Defect, Disturbed } from './workplace.ts';
 
@@ -28,6 +29,10 @@ const PROMISES = {
   name: 'promises',
   says: 'of ballots that come at once the highest is promised, and nothing lower afterwards',
 } as const;
+const ASKED_ONLY = {
+  result: 'not done',
+  remark: 'it is in no set of acceptors yet, and has to stay empty until then',
+} as const;
 const QUERIES = { name: 'queries', says: 'every connection is told the same' } as const;
 
 export async function surveyService(open: () => Acceptor, options: SurveyOptions): Promise<Findings> {
@@ -39,15 +44,17 @@ export async function surveyService(open: () => Acceptor, options: SurveyOptions
     const isMember = configuration !== undefined;
     const promised = isMember
       ? await verdictOf(PROMISES, () => racePromises(connections, open, set, options.races))
-      : {
-          ...PROMISES,
-          result: 'not done' as const,
-          remark: 'it is in no set of acceptors yet, and has to stay empty until then',
-        };
+      : { ...PROMISES, ...ASKED_ONLY };
     options.onStep();
     const checks = [promised, await verdictOf(QUERIES, () => compareQueries(connections, set, id))];
     options.onStep();
     const latencies = await serviceLatencies(connections[0]!, set, isMember, options);
+    const { restarting } = options;
+    if (restarting !== undefined) {
+      const restarted = (): Promise<string> => restartService(connections[0]!, open, set, restarting);
+      checks.push(isMember ? await verdictOf(RESTART, restarted) : { ...RESTART, ...ASKED_ONLY });
+      options.onStep();
+    }
     return { member: { id, set, holdsRegisters: hasRegisters }, checks, latencies };
   } finally {
     await Promise.all(connections.map((acceptor) => acceptor.close()));
@@ -56,11 +63,11 @@ export async function surveyService(open: () => Acceptor, options: SurveyOptions
 
 async function verdictOf(
   check: { readonly name: string; readonly says: string },
-  run: () => Promise<void>,
+  run: () => Promise<string | void>,
 ): Promise<CheckResult> {
   try {
-    await run();
-    return { ...check, result: 'passed' };
+    const remark = await run();
+    return { ...check, result: 'passed', ...(remark !== undefined && { remark }) };
   } catch (error) {
     return { ...check, ...verdictOn(error) };
   }
@@ -93,6 +100,35 @@ async function racePromises(
   } finally {
     await fresh.close();
   }
+}
+
+/** Promises are asked for until it goes away; the highest that was answered must be known when it is back. */
+async function restartService(
+  acceptor: Acceptor,
+  open: () => Acceptor,
+  set: number,
+  restarting: Restarting,
+): Promise<string> {
+  const incarnation = randomInt(1, 2 ** 47);
+  const ballot = (counter: number): Ballot => ({ counter, proposer: 'check', incarnation });
+  const first = await promisedSoFar(acceptor, set, ballot(1));
+  let highest = first;
+  const promise = async (): Promise<void> => {
+    const reply = await ask(acceptor, set, ballot(highest + 1));
+    if (reply.type === 'nak') throw new Disturbed();
+    highest += 1;
+  };
+  await promise();
+  restarting.ask();
+  await untilItEnds(restarting, promise);
+  const fresh = open();
+  try {
+    await untilItIsBack(restarting, () => fresh.describe());
+    await mustRefuse(fresh, set, ballot(highest - 1), ballot(highest));
+  } finally {
+    await fresh.close();
+  }
+  return `${highest - first} promises were answered before it ended`;
 }
 
 async function promisedSoFar(acceptor: Acceptor, set: number, lowest: Ballot): Promise<number> {

@@ -1,6 +1,7 @@
 /** One acceptor looked at from all sides: can it be reached, does it do what it must, how long does it take. */
 import { CasPaxosError, type AcceptorStore, StoreAcceptor } from '../../caspaxos/index.ts';
 import { type Latency, measure, type Pace } from './latency.ts';
+import { RESTART, restartStore, type Restarting } from './restart-check.ts';
 import { STORE_CHECKS, type StoreCheck } from './store-checks.ts';
 import { BATCH_SIZE, Defect, Disturbed, KEYS, Workplace } from './workplace.ts';
 
@@ -33,8 +34,10 @@ export interface SurveyOptions {
   readonly run: string;
   readonly races: number;
   readonly pace: Pace;
-  /** Called after each step; there are `STORE_STEPS` of them, or `SERVICE_STEPS`. */
+  /** Called after each step; there are `STORE_STEPS` of them, or `SERVICE_STEPS`, and one more with a restart. */
   readonly onStep: () => void;
+  /** Undefined: the server is left alone. */
+  readonly restarting?: Restarting | undefined;
 }
 
 const IDENTITY_KEY = 'identity';
@@ -56,6 +59,11 @@ export async function surveyStore(open: () => AcceptorStore, options: SurveyOpti
     }
     const isSound = checks.every(({ result }) => result === 'passed');
     const latencies = isSound ? await storeLatencies(place, options) : [];
+    const { restarting } = options;
+    if (isSound && restarting !== undefined) {
+      checks.push(await carryOut({ ...RESTART, run: () => restartStore(place, restarting) }, place));
+      options.onStep();
+    }
     const { requests } = place;
     return {
       ...(member && { member }),

@@ -58,12 +58,14 @@ export class Defect extends Error {
   override readonly name = 'Defect';
 }
 
-/** Somebody else checks the same store at the same time: nothing that was seen can be held against it. */
+/** As when somebody else checks the same store at the same time: nothing that was seen can be held against it. */
 export class Disturbed extends Error {
   override readonly name = 'Disturbed';
 
-  constructor() {
-    super('Another check is at work there at the same time; run it again when that one is done.');
+  constructor(
+    message = 'Another check is at work there at the same time; run it again when that one is done.',
+  ) {
+    super(message);
   }
 }
 
