@@ -223,7 +223,7 @@ describe('a data directory', () => {
     await tamper(directory, (database) =>
       database.put(
         'checkpoint',
-        database.get('checkpoint')!.replace(/\d+(?=\}$)/, (digits) => `${Number(digits) + 5}`),
+        database.get('checkpoint')!.replace(/\d+(?=,"marked)/, (digits) => `${Number(digits) + 5}`),
       ),
     );
     await expect(DiskAcceptor.open({ directory })).rejects.toMatchObject({ code: 'CORRUPT_RECORD' });
@@ -240,7 +240,7 @@ describe('a data directory', () => {
     await again.handle([accept('a', 2, 'w')], 0);
     await again.close();
     await tamper(directory, async (database) =>
-      expect(database.get('checkpoint')).toMatch(/^baton1 [0-9a-f]{8} \{"checkpoint":\d+\}$/),
+      expect(database.get('checkpoint')).toMatch(/^baton1 [0-9a-f]{8} \{"checkpoint":\d+,"marked":true\}$/),
     );
   });
 

@@ -295,15 +295,18 @@ async function openParts(options: DiskAcceptorOptions): Promise<Parts> {
     const known = text === undefined ? undefined : decodeIdentity(text, `The identity in ${directory}`);
     const identity = known ?? { id: randomUUID(), createdAt: new Date().toISOString() };
     const table = new RecordTable(database, directory, options.cacheBytes ?? DEFAULT_CACHE_BYTES);
+    const { sequence: checkpoint, isMarked } = table.checkpoint;
     const journal = await Journal.open({
       directory,
       salt: identity.id,
-      checkpoint: table.checkpoint,
+      checkpoint,
+      isMarked,
       size: options.journalBytes ?? DEFAULT_JOURNAL_BYTES,
       isNew: known === undefined,
       restore: (records) => restore(table, records),
       lost: forgotten,
     });
+    if (!isMarked) await table.noteMark();
     // Last of all: an acceptor has an identity only once it has everything else that it must never lose.
     if (known === undefined) await committed([database.put(IDENTITY_KEY, encodeIdentity(identity))]);
     return { directory, database, table, journal, identity };

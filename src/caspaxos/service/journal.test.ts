@@ -8,6 +8,7 @@ import { Journal, type JournalRecord } from './journal.ts';
 
 const SIZE = 64 * 1024;
 const BLOCK = 4096;
+const MARK = 'journal-mark';
 
 interface Opened {
   readonly journal: Journal;
@@ -16,14 +17,23 @@ interface Opened {
 
 async function open(
   directory: string,
-  options: { checkpoint?: number; salt?: string; isNew?: boolean } = {},
+  options: { checkpoint?: number; salt?: string; isNew?: boolean; isMarked?: boolean; size?: number } = {},
 ): Promise<Opened> {
   const found: string[] = [];
   const restore = async (records: readonly JournalRecord[]): Promise<void> => {
     found.push(...records.map(({ sequence, payload }) => `${sequence}: ${payload.toString()}`));
   };
-  const { checkpoint = 0, salt = 'me', isNew = false } = options;
-  const journal = await Journal.open({ directory, salt, checkpoint, size: SIZE, isNew, restore, lost });
+  const { checkpoint = 0, salt = 'me', isNew = false, isMarked = !isNew, size = SIZE } = options;
+  const journal = await Journal.open({
+    directory,
+    salt,
+    checkpoint,
+    size,
+    isNew,
+    isMarked,
+    restore,
+    lost,
+  });
   onTestFinished(() => journal.close());
   return { journal, found };
 }
@@ -35,6 +45,17 @@ async function written(...payloads: string[]): Promise<string> {
   const directory = temporaryDirectory();
   const { journal } = await open(directory, { isNew: true });
   for (const payload of payloads) await journal.append(Buffer.from(payload));
+  return directory;
+}
+
+/** As {@link written}, by a process that was killed in the middle of the last append: nobody was told of it. */
+async function killedWriting(last: string, ...payloads: string[]): Promise<string> {
+  const directory = temporaryDirectory();
+  const { journal } = await open(directory, { isNew: true });
+  for (const payload of payloads) await journal.append(Buffer.from(payload));
+  const mark = readFileSync(join(directory, MARK));
+  await journal.append(Buffer.from(last));
+  writeFileSync(join(directory, MARK), mark);
   return directory;
 }
 
@@ -118,7 +139,7 @@ describe('a journal after a crash', () => {
   test.each([0, 8, 24, 30, BLOCK + 100])(
     'drops a last record that is torn at byte %i: it was never answered',
     async (at) => {
-      const directory = await written('one', 'two', 'x'.repeat(6000));
+      const directory = await killedWriting('x'.repeat(6000), 'one', 'two');
       damage(directory, 0, 2 * BLOCK + at);
       const { journal, found } = await open(directory);
       expect(found).toEqual(['1: one', '2: two']);
@@ -177,13 +198,18 @@ describe('a journal after a crash', () => {
 
   test("does not take another acceptor's records, nor a value that looks like one, for its own", async () => {
     const directory = await written('one', 'two');
-    expect((await open(directory, { salt: 'somebody else' })).found).toEqual([]);
+    const somebody = { salt: 'somebody else' };
+    await expect(open(directory, somebody)).rejects.toThrow(/not the one that belongs to its database/);
+    rmSync(join(directory, MARK));
+    expect((await open(directory, { ...somebody, isMarked: false })).found).toEqual([]);
     const content = readFileSync(join(directory, 'journal-0'));
     const impostor = temporaryDirectory();
     const { journal } = await open(impostor, { isNew: true, salt: 'other' });
     // A record whose payload is, at the start of a block, another journal's record.
     const payload = Buffer.concat([Buffer.alloc(BLOCK - 24), content.subarray(0, BLOCK)]);
+    const mark = readFileSync(join(impostor, MARK));
     await journal.append(payload);
+    writeFileSync(join(impostor, MARK), mark);
     damage(impostor, 0, 30);
     expect((await open(impostor, { salt: 'other' })).found).toEqual([]);
   });

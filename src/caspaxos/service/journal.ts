@@ -6,11 +6,11 @@
  * (a checkpoint) before that file's turn comes again. So at any moment the database and the two files together hold
  * everything that was ever answered.
  *
- *   record:  magic u32 | length u32 | crc32 u32 | 0 u32 | sequence u64 | payload, padded to whole blocks
+ *   record:  magic u32 | length u32 | crc32 u32 of what follows | ~length u32 | sequence u64 | payload, padded to whole blocks
  *
- * Sequence numbers have no gaps. After a crash the records above the checkpoint are read back in order. The last one may
- * be torn: it was never answered, and is dropped. A record that is unreadable *before* a readable one is different:
- * it was answered, so its owner has forgotten something and must not start.
+ * Sequence numbers have no gaps. After a crash the records above the checkpoint are read back in order. One behind them may
+ * be torn: it was never answered, and is dropped. A record that is unreadable *before* a readable one is different, and so is one that
+ * the mark (`journal-mark.ts`) names or has behind it: it was answered, so its owner has forgotten something and must not start.
  *
  * An append that fails may be on the disk all the same, whole or torn. Its number is used up, and nothing is appended behind it until a checkpoint
  * covers it: so it is never read back over what the database was given since, and never leaves a gap.
@@ -20,6 +20,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { assert } from '../../protocol/index.ts';
+import { JournalMark, type Marked } from './journal-mark.ts';
 
 const MAGIC = 0x4e4f5442; // "BTON"
 const HEADER = 24;
@@ -38,6 +39,8 @@ export interface JournalOptions {
   readonly size: number;
   /** Whether the acceptor begins its life here; if not, a journal that is not there is one that was lost. */
   readonly isNew: boolean;
+  /** Whether the database knows that there is a mark. It has to note that when the journal is open; earlier versions made none. */
+  readonly isMarked: boolean;
   readonly restore: (records: readonly JournalRecord[]) => Promise<void>;
   /** The error for something that had been answered and is not there any more. */
   readonly lost: (what: string) => Error;
@@ -50,6 +53,7 @@ export interface JournalRecord {
 
 export class Journal {
   readonly #files: readonly [FileHandle, FileHandle];
+  readonly #mark: JournalMark;
   readonly #size: number;
   readonly #salt: number;
   #active: 0 | 1 = 0;
@@ -65,11 +69,11 @@ export class Journal {
 
   private constructor(
     files: readonly [FileHandle, FileHandle],
-    size: number,
-    sequence: number,
-    salt: number,
+    mark: JournalMark,
+    { salt, sequence, size }: Marked,
   ) {
     this.#files = files;
+    this.#mark = mark;
     this.#size = size;
     this.#sequence = sequence;
     this.#salt = salt;
@@ -81,21 +85,28 @@ export class Journal {
    * journal nor a value that looks like a record is ever taken for one.
    */
   static async open(options: JournalOptions): Promise<Journal> {
-    const { directory, size } = options;
+    const { directory, size, checkpoint } = options;
     const salt = crc32(options.salt);
     const paths = [join(directory, 'journal-0'), join(directory, 'journal-1')] as const;
-    if (!options.isNew && !paths.every((path) => existsSync(path)))
-      throw options.lost(`A journal file in ${directory} is missing, and with it what had been answered`);
-    if (!options.isNew) for (const path of paths) demandSize(path, options);
+    const marked = await JournalMark.read(directory);
+    demandMark(marked, salt, options);
+    if (!options.isNew) for (const path of paths) demandSize(path, marked?.size ?? size, options);
     const files = [await openSized(paths[0], size), await openSized(paths[1], size)] as const;
+    let mark: JournalMark | undefined;
     try {
-      await syncDirectory(directory);
       if (options.isNew) await demandNoRecords(files, options);
       const records = await readBack(files, options, salt);
+      const sequence = checkpoint + records.length;
+      demandAnswered(sequence, marked, options);
+      if (options.isNew) await JournalMark.remove(directory);
+      // Before what the database is given says that there is a mark.
+      mark = await JournalMark.open(directory, { salt, sequence, size });
+      await syncDirectory(directory);
       if (records.length > 0) await options.restore(records);
-      return new Journal(files, size, options.checkpoint + records.length, salt);
+      return new Journal(files, mark, { salt, sequence, size });
     } catch (error) {
       await Promise.all(files.map((file) => file.close()));
+      await mark?.close();
       throw error;
     }
   }
@@ -130,6 +141,8 @@ export class Journal {
     try {
       await this.#write(this.#files[this.#active], this.#encode(sequence, payload, bytes), bytes);
       this.#position += bytes;
+      // Before anybody is told.
+      this.#mark.write({ salt: this.#salt, sequence, size: this.#size });
     } catch (error) {
       this.#failedAt = sequence;
       throw error;
@@ -145,7 +158,7 @@ export class Journal {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#files.map((file) => file.close()));
+    await Promise.all([...this.#files, this.#mark].map((file) => file.close()));
   }
 
   /**
@@ -175,7 +188,7 @@ export class Journal {
     const record = this.#scratch;
     record.writeUInt32LE(MAGIC, 0);
     record.writeUInt32LE(payload.length, 4);
-    record.writeUInt32LE(0, 12);
+    record.writeUInt32LE(~payload.length >>> 0, 12);
     record.writeUInt32LE(sequence % 2 ** 32, 16);
     record.writeUInt32LE(Math.floor(sequence / 2 ** 32), 20);
     record.set(payload, HEADER);
@@ -208,13 +221,39 @@ async function readBack(
   return records;
 }
 
-/** What was behind the end of a file that became shorter had been answered, and nothing else tells that it was there. */
-function demandSize(path: string, { size, lost }: JournalOptions): void {
+/** Nobody takes a mark away, and nobody but the owner of the journal writes one. */
+function demandMark(marked: Marked | undefined, salt: number, options: JournalOptions): void {
+  const { directory, isNew, isMarked, lost } = options;
+  if (isNew) return;
+  if (isMarked && marked === undefined)
+    throw lost(
+      `The mark of the journal in ${directory} is missing or damaged, and with it how much had been answered`,
+    );
+  if (marked !== undefined && marked.salt !== salt)
+    throw lost(`The journal in ${directory} is not the one that belongs to its database`);
+}
+
+/** What was behind the end of a file that became shorter had been answered, and so had what a file held that is gone. */
+function demandSize(path: string, size: number, { lost }: JournalOptions): void {
+  if (!existsSync(path))
+    throw lost(`The journal file ${path} is missing, and with it what had been answered`);
   const { size: present } = statSync(path);
   if (present < size)
     throw lost(
       `The journal file ${path} was cut short, to ${present} of ${size} bytes, and what it held is lost`,
     );
+}
+
+/** A record that was answered and cannot be read is neither torn nor one that never was. */
+function demandAnswered(sequence: number, marked: Marked | undefined, options: JournalOptions): void {
+  const { directory, isNew, lost } = options;
+  const answered = marked?.sequence ?? 0;
+  if (answered <= sequence) return;
+  if (isNew)
+    throw lost(`The database in ${directory} is empty, but its journal is not: the database was lost`);
+  throw lost(
+    `The journal in ${directory} lost records ${sequence + 1} to ${answered}, which had been answered`,
+  );
 }
 
 /** Nothing is journaled before the database has an identity: a new database beside a journal with records is one that was lost. */
@@ -285,6 +324,9 @@ function decode(content: Buffer, at: number, salt: number): JournalRecord | unde
   const bytes = recordBytes(length);
   if (at + bytes > content.length) return undefined;
   if (crc32(content.subarray(at + 12, at + bytes), salt) !== content.readUInt32LE(at + 8)) return undefined;
+  // Earlier versions wrote zero there, and so had no checksum of the length.
+  const inverted = content.readUInt32LE(at + 12);
+  if (inverted !== 0 && inverted !== ~length >>> 0) return undefined;
   const sequence = content.readUInt32LE(at + 16) + content.readUInt32LE(at + 20) * 2 ** 32;
   return { sequence, payload: content.subarray(at + HEADER, at + HEADER + length) };
 }

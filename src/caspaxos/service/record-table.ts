@@ -6,7 +6,13 @@
 import type { RootDatabase } from 'lmdb';
 import { assert } from '../../protocol/index.ts';
 import { EMPTY_RECORD, type RegisterRecord } from '../core/index.ts';
-import { decodeCheckpoint, decodeRecord, encodeCheckpoint, encodeRecord } from '../stores/documents.ts';
+import {
+  type Checkpoint,
+  decodeCheckpoint,
+  decodeRecord,
+  encodeCheckpoint,
+  encodeRecord,
+} from '../stores/documents.ts';
 import { registerKey, registerOf, REGISTER_PREFIX } from '../stores/keys.ts';
 import { committed } from './committed.ts';
 
@@ -34,9 +40,15 @@ export class RecordTable {
   }
 
   /** The number of the last journal record that the database holds everything of. Throws CORRUPT_RECORD rather than skip a record. */
-  get checkpoint(): number {
+  get checkpoint(): Checkpoint {
     const text = this.#database.get(CHECKPOINT_KEY);
-    return text === undefined ? 0 : decodeCheckpoint(text, `The checkpoint in ${this.#name}`);
+    if (text === undefined) return { sequence: 0, isMarked: false };
+    return decodeCheckpoint(text, `The checkpoint in ${this.#name}`);
+  }
+
+  /** The journal has a mark now, and is not to be opened without it. */
+  async noteMark(): Promise<void> {
+    await this.#putCheckpoint(this.checkpoint.sequence);
   }
 
   get isEmpty(): boolean {
@@ -92,7 +104,11 @@ export class RecordTable {
       puts = [];
     }
     await committed(puts);
-    await committed([this.#database.put(CHECKPOINT_KEY, encodeCheckpoint(sequence))]);
+    await this.#putCheckpoint(sequence);
+  }
+
+  async #putCheckpoint(sequence: number): Promise<void> {
+    await committed([this.#database.put(CHECKPOINT_KEY, encodeCheckpoint({ sequence, isMarked: true }))]);
   }
 
   /** Of what the database holds. */

@@ -81,16 +81,22 @@ function isRetired(value: unknown): boolean {
   return [code, why, at].every((text) => typeof text === 'string');
 }
 
-export function encodeCheckpoint(sequence: number): string {
-  return seal({ checkpoint: sequence });
+export interface Checkpoint {
+  readonly sequence: number;
+  /** There is a mark beside the journal; earlier versions made none. */
+  readonly isMarked: boolean;
 }
 
-export function decodeCheckpoint(text: string, what: string): number {
+export function encodeCheckpoint({ sequence, isMarked }: Checkpoint): string {
+  return seal({ checkpoint: sequence, ...(isMarked && { marked: true }) });
+}
+
+export function decodeCheckpoint(text: string, what: string): Checkpoint {
   // Earlier versions wrote it without a checksum: the next checkpoint replaces it.
-  if (/^\d+$/.test(text)) return Number(text);
-  const { checkpoint } = open(text, what) as { checkpoint?: unknown };
+  if (/^\d+$/.test(text)) return { sequence: Number(text), isMarked: false };
+  const { checkpoint, marked } = open(text, what) as { checkpoint?: unknown; marked?: unknown };
   if (!Number.isSafeInteger(checkpoint)) throw corrupt(what);
-  return checkpoint as number;
+  return { sequence: checkpoint as number, isMarked: marked === true };
 }
 
 function seal(content: object): string {

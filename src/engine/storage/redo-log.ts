@@ -35,7 +35,7 @@ export class RedoLog {
 
   /** Opens it and puts into the database what that has not got yet. */
   static async open(tables: Tables, size = JOURNAL_BYTES): Promise<RedoLog> {
-    const { identity, sequence } = tables.journaled ?? {};
+    const { identity, sequence, marked: isMarked = false } = tables.journaled ?? {};
     const salt = identity ?? randomUUID();
     const journal = await Journal.open({
       directory: tables.directory,
@@ -43,23 +43,25 @@ export class RedoLog {
       checkpoint: sequence ?? 0,
       size,
       isNew: identity === undefined,
+      isMarked,
       lost: lostData,
       restore: async (records) => {
         for (const record of records)
           await tables.commit(decodeWrites(tables, record.payload), {
             identity: salt,
             sequence: record.sequence,
+            marked: true,
           });
       },
     });
-    // Last of all: what has an identity has a journal, and must not be opened without it.
-    if (identity === undefined) await tables.commit([], { identity: salt, sequence: 0 });
+    // Last of all: what has an identity has a journal with a mark, and must not be opened without them.
+    if (!isMarked) await tables.commit([], { identity: salt, sequence: journal.sequence, marked: true });
     return new RedoLog(journal, tables, salt);
   }
 
   /** What a commit of the database says of the journal if it holds everything that the journal does. */
   get journaled(): Journaled {
-    return { identity: this.#identity, sequence: this.#journal.sequence };
+    return { identity: this.#identity, sequence: this.#journal.sequence, marked: true };
   }
 
   /** Whether so much is more than the journal takes before the database has caught up. */

@@ -36,6 +36,8 @@ export type Table = Database<Buffer, Buffer>;
 export interface Journaled {
   readonly identity: string;
   readonly sequence: number;
+  /** There is a mark beside it; earlier versions made none. */
+  readonly marked?: boolean;
 }
 
 export interface Write {
