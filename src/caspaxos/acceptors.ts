@@ -25,9 +25,11 @@ export interface Acceptor {
   readonly url: string;
   /** How many batches it handles at a time with profit. */
   readonly concurrency: number;
-  /** Refuse to work if the acceptor turns out not to be this one. */
-  expect(id: string): void;
+  /** Refuse to work if the acceptor turns out not to be this one, or belongs to another cluster than this. */
+  expect(id: string, cluster?: string): void;
   describe(): Promise<AcceptorDescription>;
+  /** For that cluster, whose first configuration may then be installed. Refused by one that belongs to another cluster. */
+  reserve?(cluster: string): Promise<void>;
   /** Makes it known; an older one is ignored. */
   install(configuration: Configuration): Promise<void>;
   /** One reply for each request, in order. A rejected promise means that the fate of the whole batch is unknown. */

@@ -25,7 +25,8 @@ import {
   settled,
 } from './core/index.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
-import { checkQuorums, describe, type Membership } from './membership.ts';
+import { checkQuorums } from './first-start.ts';
+import { describe, type Membership } from './membership.ts';
 import type { EditConfiguration } from './revisions.ts';
 import { CONFIGURATION_KEY } from './values.ts';
 
@@ -162,8 +163,9 @@ async function resolve(
   for (const url of urls) {
     const address = membership.addressOf(url);
     const present = current.acceptors.find((member) => member.url === address && member.id !== leaving?.id);
-    const successor = present?.retired && (await successorOf(present, membership.openAcceptor(url)));
-    members.push(successor ?? present ?? (await inspect(membership.openAcceptor(url))));
+    const successor =
+      present?.retired && (await successorOf(present, membership.openAcceptor(url), current.cluster));
+    members.push(successor ?? present ?? (await inspect(membership.openAcceptor(url), current.cluster)));
   }
   if (new Set(members.map(({ id }) => id)).size < members.length) {
     throw new CasPaxosError('DUPLICATE_ACCEPTOR', 'Two of the URLs lead to the same acceptor.');
@@ -171,24 +173,34 @@ async function resolve(
   return members;
 }
 
-async function successorOf(member: AcceptorMember, acceptor: Acceptor): Promise<AcceptorMember | undefined> {
+async function successorOf(
+  member: AcceptorMember,
+  acceptor: Acceptor,
+  cluster: string,
+): Promise<AcceptorMember | undefined> {
   const { description } = await describe(acceptor);
-  if (description !== undefined && description.id !== member.id) return inspect(acceptor);
+  if (description !== undefined && description.id !== member.id) return inspect(acceptor, cluster);
   await acceptor.close();
   return undefined;
 }
 
-async function inspect(acceptor: Acceptor): Promise<AcceptorMember> {
-  const { description, error } = await describe(acceptor);
-  await acceptor.close();
-  if (description === undefined) throw error!;
-  if (description.configuration !== undefined || description.hasRegisters) {
-    throw new CasPaxosError(
-      'ACCEPTOR_IN_USE',
-      `Acceptor ${acceptor.url} is not empty: a new member must be.`,
-    );
+/** It must be nobody's, and is reserved for this cluster. */
+async function inspect(acceptor: Acceptor, cluster: string): Promise<AcceptorMember> {
+  try {
+    const { description, error } = await describe(acceptor);
+    if (description === undefined) throw error!;
+    if (description.configuration !== undefined || description.hasRegisters) throw inUse(acceptor);
+    await acceptor.reserve?.(cluster);
+    return { id: description.id, url: acceptor.url };
+  } catch (error) {
+    throw asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${acceptor.url}`);
+  } finally {
+    await acceptor.close();
   }
-  return { id: description.id, url: acceptor.url };
+}
+
+function inUse({ url }: Acceptor): CasPaxosError {
+  return new CasPaxosError('ACCEPTOR_IN_USE', `Acceptor ${url} is not empty: a new member must be.`);
 }
 
 /** Of those who stay, what was recorded of them meanwhile. */

@@ -6,7 +6,6 @@
  * Only when *all* acceptors that were named are there and none of them knows any configuration is this the first start,
  * and the named ones become set 1. One that comes back empty can therefore never pass for a new cluster.
  */
-import { createHash } from 'node:crypto';
 import type { Host } from '../protocol/index.ts';
 import type { Acceptor, AcceptorDescription } from './acceptors.ts';
 import { Batcher } from './batcher.ts';
@@ -27,7 +26,8 @@ import {
   type RegisterReply,
 } from './core/index.ts';
 import { setDoubted } from './doubts.ts';
-import { asCasPaxosError, CasPaxosError, type ErrorCode } from './errors.ts';
+import { asCasPaxosError, CasPaxosError } from './errors.ts';
+import { startFirst } from './first-start.ts';
 import { openAcceptor, printableUrl } from './open-acceptor.ts';
 import { retiredAcceptor, retirementError, retirementFor } from './retired.ts';
 import { type EditConfiguration, Revisions } from './revisions.ts';
@@ -60,7 +60,7 @@ export interface MembershipOptions {
 
 const MAX_WAITING = 100_000;
 
-interface Named {
+export interface Named {
   readonly acceptor: Acceptor;
   readonly description?: AcceptorDescription;
   readonly error?: CasPaxosError;
@@ -79,6 +79,7 @@ export class Membership {
   #refreshing: Promise<void> | undefined;
   /** Numbers of sets that were told of and not believed. */
   readonly #doubted = new Set<number>();
+  readonly #claiming = new Set<string>();
   #isClosed = false;
 
   constructor(options: MembershipOptions) {
@@ -114,7 +115,7 @@ export class Membership {
     try {
       const cluster = commonCluster(named);
       const known = newest(named, cluster);
-      const configuration = trusted(named, cluster) ?? (await this.#firstConfiguration(named));
+      const configuration = trusted(named, cluster) ?? (await startFirst(named, this.#options.quorums));
       this.adopt(configuration, named);
       await this.install(configuration, membersOf(configuration));
       if (known !== undefined && known.number > configuration.number) await this.refresh();
@@ -163,7 +164,7 @@ export class Membership {
         : (this.#acceptors.get(member.id) ??
           findCandidate(candidates, member) ??
           this.openAcceptor(member.url));
-      acceptor.expect(member.id);
+      acceptor.expect(member.id, configuration.cluster);
       kept.set(member.id, acceptor);
       if (!this.#statuses.has(member.id)) this.#statuses.set(member.id, { ...member, state: 'unknown' });
     }
@@ -226,32 +227,15 @@ export class Membership {
     await Promise.all([...this.#acceptors.values()].map((acceptor) => acceptor.close()));
   }
 
-  async #firstConfiguration(named: readonly Named[]): Promise<Configuration> {
-    const missing = named.filter(({ description }) => description === undefined);
-    if (missing.length > 0) throw incomplete(missing, named.length);
-    const acceptors = named.map(({ acceptor, description }) => ({ id: description!.id, url: acceptor.url }));
-    const ids = acceptors.map(({ id }) => id).sort();
-    if (new Set(ids).size < ids.length) {
-      throw new CasPaxosError('DUPLICATE_ACCEPTOR', 'Two of the URLs lead to the same acceptor.');
-    }
-    const inUse = named.find(({ description }) => description!.hasRegisters);
-    if (inUse !== undefined) {
-      throw new CasPaxosError(
-        'ACCEPTOR_IN_USE',
-        `Acceptor ${inUse.acceptor.url} holds registers of no known cluster.`,
-      );
-    }
-    const { quorums } = this.#options;
-    const cluster = createHash('sha256').update(ids.join()).digest('hex').slice(0, 16);
-    const configuration: Configuration = { cluster, number: 1, acceptors, ...(quorums && { quorums }) };
-    checkQuorums(configuration);
-    for (const { acceptor } of named) await acceptor.install(configuration);
-    return configuration;
-  }
-
   async #installOn(configuration: Configuration, member: AcceptorMember): Promise<boolean> {
+    const acceptor = this.#acceptors.get(member.id);
     try {
-      await this.#acceptors.get(member.id)?.install(configuration);
+      await acceptor?.install(configuration).catch(async (error: unknown) => {
+        // Perhaps another cluster's first start has reserved it, and never came back.
+        if (!isConflict(error) || acceptor.reserve === undefined) throw error;
+        await acceptor.reserve(configuration.cluster);
+        await acceptor.install(configuration);
+      });
       this.#report(member, undefined);
       return this.#acceptors.has(member.id);
     } catch (error) {
@@ -321,11 +305,20 @@ export class Membership {
   #report(member: AcceptorMember, error: CasPaxosError | undefined): void {
     const state = error === undefined ? 'up' : 'down';
     if (error !== undefined && member.retired === undefined) this.#retire(member, error);
+    if (error?.code === 'ACCEPTOR_UNCLAIMED') void this.#claim(member);
     const known = this.#statuses.get(member.id);
     if (known?.state === state && known.error?.code === error?.code) return;
     const status: AcceptorStatus = error === undefined ? { ...member, state } : { ...member, state, error };
     this.#statuses.set(member.id, status);
     if (!this.#isClosed) this.#options.onStatus(status);
+  }
+
+  /** It came into the set while it was down, or was reserved by somebody who did not come back: it is told to whom it belongs. */
+  async #claim(member: AcceptorMember): Promise<void> {
+    if (this.#claiming.has(member.id) || this.#isClosed) return;
+    this.#claiming.add(member.id);
+    await this.#installOn(this.configuration, member);
+    this.#claiming.delete(member.id);
   }
 
   /** What only this process may have noticed is told to all, and to those that start later. */
@@ -348,23 +341,6 @@ export async function describe(acceptor: Acceptor): Promise<Named> {
   } catch (error) {
     return { acceptor, error: asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${acceptor.url}`) };
   }
-}
-
-/** Of the caller, or of its configuration: to wait for the acceptors mends nothing. */
-const NOT_LET_IN: ReadonlySet<ErrorCode> = new Set(['UNAUTHORIZED', 'CERTIFICATE_REFUSED']);
-
-/** Nobody who answers knows the cluster. The cause comes first, and with its own code where it says more than that somebody is missing. */
-function incomplete(missing: readonly Named[], inAll: number): CasPaxosError {
-  const cause = missing.find(({ error }) => error !== undefined && NOT_LET_IN.has(error.code)) ?? missing[0]!;
-  const why = cause.error?.message ?? `${cause.acceptor.url} does not answer.`;
-  const code = cause.error !== undefined && NOT_LET_IN.has(cause.error.code) ? cause.error.code : undefined;
-  const rest =
-    missing.length === inAll
-      ? `None of the ${inAll} acceptors can be used.`
-      : `${missing.length} of ${inAll} acceptors cannot be used, and the others do not know this cluster yet: to begin it all must be there.`;
-  return new CasPaxosError(code ?? 'FIRST_START_INCOMPLETE', `${why.replace(/\.$/, '')}. ${rest}`, {
-    cause: cause.error,
-  });
 }
 
 function newest(named: readonly Named[], cluster: string | undefined): Configuration | undefined {
@@ -415,17 +391,13 @@ function commonCluster(named: readonly Named[]): string | undefined {
   throw new CasPaxosError('CONFIGURATION_CONFLICT', 'The acceptors belong to different clusters.');
 }
 
+function isConflict(error: unknown): boolean {
+  return error instanceof CasPaxosError && error.code === 'CONFIGURATION_CONFLICT';
+}
+
 /** By identity if it told us, else by address: then it must still prove who it is. */
 function findCandidate(candidates: readonly Named[], member: AcceptorMember): Acceptor | undefined {
   const byId = candidates.find(({ description }) => description?.id === member.id);
   const byUrl = candidates.find(({ acceptor }) => acceptor.url === member.url);
   return (byId ?? byUrl)?.acceptor;
-}
-
-export function checkQuorums(configuration: Configuration): void {
-  try {
-    quorumsOf(configuration);
-  } catch (error) {
-    throw asCasPaxosError(error, 'QUORUMS_INVALID', 'These quorum sizes cannot be used');
-  }
 }

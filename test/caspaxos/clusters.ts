@@ -72,8 +72,9 @@ export function handling(acceptor: Acceptor, handle: Acceptor['handle']): Accept
   return {
     url: acceptor.url,
     concurrency: acceptor.concurrency,
-    expect: (id) => acceptor.expect(id),
+    expect: (id, cluster) => acceptor.expect(id, cluster),
     describe: () => acceptor.describe(),
+    ...(acceptor.reserve && { reserve: (cluster: string) => acceptor.reserve!(cluster) }),
     install: (configuration) => acceptor.install(configuration),
     list: (after, limit) => acceptor.list(after, limit),
     close: () => acceptor.close(),

@@ -5,6 +5,7 @@ export * from './bounds.ts';
 export * from './leader.ts';
 export * from './learner.ts';
 export * from './quorum.ts';
+export * from './claim.ts';
 export * from './configuration.ts';
 export * from './envelope.ts';
 export * from './proposer.ts';

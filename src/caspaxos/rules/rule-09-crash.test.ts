@@ -18,8 +18,9 @@ function stepping(acceptor: Acceptor, step: () => void): Acceptor {
   return {
     url: acceptor.url,
     concurrency: acceptor.concurrency,
-    expect: (id) => acceptor.expect(id),
+    expect: (id, cluster) => acceptor.expect(id, cluster),
     describe: counted(() => acceptor.describe()),
+    reserve: counted((cluster) => acceptor.reserve!(cluster)),
     install: counted((configuration) => acceptor.install(configuration)),
     handle: counted((requests, index) => acceptor.handle(requests, index)),
     list: counted((after, limit) => acceptor.list(after, limit)),

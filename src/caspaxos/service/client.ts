@@ -68,6 +68,7 @@ export class ServiceAcceptor implements Acceptor {
   #failure: CasPaxosError | undefined;
   #nextCall = 1;
   #expectedId: string | undefined;
+  #cluster: string | undefined;
   #sequence = 0;
   /** The number of the newest set that it is known to know. */
   #set = 0;
@@ -81,14 +82,26 @@ export class ServiceAcceptor implements Acceptor {
     this.#options = options;
   }
 
-  expect(id: string): void {
+  expect(id: string, cluster?: string): void {
     if (this.#expectedId !== undefined && this.#expectedId !== id)
       this.#lose('ACCEPTOR_FOREIGN', `it is not ${id}`);
     this.#expectedId = id;
+    if (cluster === this.#cluster) return;
+    this.#cluster = cluster;
+    void this.#connection?.then((connection) => this.#nameCluster(connection)).catch(() => undefined);
   }
 
   async describe(): Promise<AcceptorDescription> {
     return descriptionIn(await this.#call('describe', null));
+  }
+
+  async reserve(cluster: string): Promise<void> {
+    try {
+      await this.#call('reserve', cluster);
+    } catch (error) {
+      // One of an earlier version knows no reservations; what it is told to install it checks all the same.
+      if (!(error instanceof CasPaxosError) || error.code !== 'PROTOCOL_MISMATCH') throw error;
+    }
   }
 
   async install(configuration: Configuration): Promise<void> {
@@ -122,6 +135,16 @@ export class ServiceAcceptor implements Acceptor {
     if (this.#lost !== undefined) throw this.#lost;
     // It may have broken in the very moment in which it was made: then nobody would ever answer.
     if (socket.destroyed) throw new CasPaxosError('UNREACHABLE', `Acceptor ${this.url} closed the stream.`);
+    return this.#send({ socket, pending }, name, argument);
+  }
+
+  /** Nobody waits for the answer: calls are taken in order, and an acceptor of an earlier version knows no such call. */
+  #nameCluster(connection: Connection): void {
+    if (this.#cluster !== undefined && !connection.socket.destroyed)
+      this.#send(connection, 'cluster', this.#cluster).catch(() => undefined);
+  }
+
+  #send({ socket, pending }: Connection, name: CallName, argument: unknown): Promise<unknown> {
     const id = this.#nextCall;
     this.#nextCall += 1;
     const answered = new Promise((resolve, reject) => {
@@ -180,6 +203,7 @@ export class ServiceAcceptor implements Acceptor {
             if (answer[0] !== 0) return this.#onAnswer(connection, answer);
             clearTimeout(timer);
             this.#onGreeting(answer);
+            this.#nameCluster(connection);
             return resolve();
           });
         } catch (error) {

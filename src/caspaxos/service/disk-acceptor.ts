@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, realpathSync } from 'node:fs';
 import { open, type RootDatabase } from 'lmdb';
 import type { Acceptor, AcceptorDescription } from '../acceptors.ts';
+import { checkInstall, checkReserve, checkServes } from '../claims.ts';
 import {
   answer,
   type Configuration,
@@ -24,7 +25,6 @@ import { UTF8_KEYS } from '../lmdb-keys.ts';
 import { thisProcess } from '../process-name.ts';
 import { decodeIdentity, encodeIdentity, type IdentityDocument } from '../stores/documents.ts';
 import { IDENTITY_KEY } from '../stores/keys.ts';
-import { checkInstall } from '../stores/store-acceptor.ts';
 import { flattenEntries, IN_THE_JOURNAL, type JournalEntry, pack, replayEntries, unpack } from './codec.ts';
 import { committed } from './committed.ts';
 import { DEFAULT_JOURNAL_BYTES, Journal, type JournalRecord } from './journal.ts';
@@ -70,6 +70,8 @@ export class DiskAcceptor implements Acceptor {
   readonly #lock: DirectoryLock;
   readonly #maxBatchBytes: number;
   #identity: IdentityDocument;
+  /** Of the process in which it is embedded; those that a service speaks to name theirs with each connection. */
+  #expectedCluster: string | undefined;
   #queue: Waiting[] = [];
   #isDraining = false;
   #whenIdle: (() => void)[] = [];
@@ -117,7 +119,8 @@ export class DiskAcceptor implements Acceptor {
     return this.#broken !== undefined;
   }
 
-  expect(id: string): void {
+  expect(id: string, cluster?: string): void {
+    this.#expectedCluster = cluster;
     if (id === this.id) return;
     this.#broken = new CasPaxosError('ACCEPTOR_FOREIGN', `Acceptor ${this.url} is ${this.id}, not ${id}.`);
   }
@@ -128,15 +131,28 @@ export class DiskAcceptor implements Acceptor {
     return { id, configuration, hasRegisters: !this.#table.isEmpty };
   }
 
-  /** One after another, so that the newest is what stays on disk. */
+  reserve(cluster: string): Promise<void> {
+    return this.#inTurn(async () => {
+      if (!checkReserve(this.url, this.#identity, !this.#table.isEmpty, cluster)) return;
+      await this.#writeIdentity({ ...this.#identity, cluster });
+    });
+  }
+
   install(configuration: Configuration): Promise<void> {
-    const installed = this.#installing.then(() => this.#install(configuration));
-    this.#installing = installed.catch(() => undefined);
-    return installed;
+    return this.#inTurn(async () => {
+      if (!checkInstall(this.url, this.#identity, configuration)) return;
+      await this.#writeIdentity({ ...this.#identity, cluster: configuration.cluster, configuration });
+    });
+  }
+
+  /** Throws if requests of that cluster are not answered here; undefined: it was not named. */
+  checkServes(cluster: string | undefined): void {
+    checkServes(this.url, this.#identity, cluster);
   }
 
   handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
     return new Promise((resolve, reject) => {
+      this.checkServes(this.#expectedCluster);
       const bytes = journalBytesOf(requests);
       if (bytes > this.#maxBatchBytes) {
         reject(
@@ -168,10 +184,17 @@ export class DiskAcceptor implements Acceptor {
     this.#lock.release();
   }
 
-  async #install(configuration: Configuration): Promise<void> {
-    this.#refuseWhenBroken();
-    if (!checkInstall(this.url, this.#identity.configuration, configuration)) return;
-    const identity = { ...this.#identity, configuration };
+  /** One after another, so that the newest is what stays on disk. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#installing.then(() => {
+      this.#refuseWhenBroken();
+      return work();
+    });
+    this.#installing = done.catch(() => undefined);
+    return done;
+  }
+
+  async #writeIdentity(identity: IdentityDocument): Promise<void> {
     await committed([this.#database.put(IDENTITY_KEY, encodeIdentity(identity))]);
     this.#identity = identity;
   }

@@ -13,6 +13,7 @@ const MAX_LIST = 1000;
 /** A client that reads none of its answers for this long is cut off. */
 const STALLED_MS = 30_000;
 const CLOSING_MS = 1000;
+const MAX_NAME_LENGTH = 2048;
 /** In UTF-16 units; at three bytes each still below what a client reads. */
 const MAX_ANSWER_LENGTH = 16 * 1024 * 1024;
 
@@ -23,6 +24,8 @@ export class AcceptorStream {
   #underWay = 0;
   #blocked: NodeJS.Timeout | undefined;
   #onIdle: (() => void) | undefined;
+  /** Of the proposer, when it has named it. */
+  #cluster: string | undefined;
 
   constructor(socket: Duplex, acceptor: DiskAcceptor, maxRequestBytes: number, onClose: () => void) {
     this.#socket = socket;
@@ -99,14 +102,22 @@ export class AcceptorStream {
 
   async #perform(name: string, argument: unknown): Promise<unknown> {
     switch (name) {
+      case 'cluster':
+        this.#cluster = clusterIn(argument);
+        return true;
       case 'handle':
+        this.#acceptor.checkServes(this.#cluster);
         return flattenReplies(withinBounds(await this.#acceptor.handle(unflattenRequests(argument), 0)));
       case 'describe':
         return this.#acceptor.describe();
+      case 'reserve':
+        await this.#acceptor.reserve(clusterIn(argument));
+        return true;
       case 'install':
         await this.#acceptor.install(parseConfiguration(String(argument)));
         return true;
       case 'list': {
+        this.#acceptor.checkServes(this.#cluster);
         const [after, limit] = argument as readonly unknown[];
         return this.#acceptor.list(String(after), Math.min(Number(limit), MAX_LIST));
       }
@@ -127,6 +138,11 @@ export class AcceptorStream {
     this.#blocked = undefined;
     if (this.#underWay < MAX_UNDER_WAY && this.#onIdle === undefined) this.#socket.resume();
   }
+}
+
+function clusterIn(argument: unknown): string {
+  if (typeof argument === 'string' && argument !== '' && argument.length <= MAX_NAME_LENGTH) return argument;
+  throw new CasPaxosError('PROTOCOL_MISMATCH', 'That is not the name of a cluster.');
 }
 
 /**

@@ -6,7 +6,8 @@
  *   server:  [id, sequence, result]           the acceptor's durable sequence number stands in every answer (rule 8)
  *            [id, sequence, null, code, message]
  *
- * Calls may be answered in any order. The first frame is the server's: [0, sequence, {id, set}].
+ * Calls may be answered in any order. The first frame is the server's: [0, sequence, {id, set}]. The client's first call is
+ * `cluster`, as soon as it knows to which it belongs: whatever it asks of registers after that is refused by an acceptor of another cluster.
  */
 export const STREAM_PATH = '/v1/stream';
 export const STREAM_PROTOCOL = 'baton-acceptor/1';
@@ -18,7 +19,7 @@ export const DEFAULT_MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 /** A server answers a batch with values, so an answer may be larger than any request. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-export type CallName = 'handle' | 'describe' | 'install' | 'list';
+export type CallName = 'handle' | 'describe' | 'reserve' | 'install' | 'list' | 'cluster';
 
 export type CallFrame = readonly [id: number, call: CallName, argument: unknown];
 

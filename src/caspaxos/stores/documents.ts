@@ -8,21 +8,15 @@
  */
 import { crc32 } from 'node:zlib';
 import { type Ballot, isBallot } from '../../protocol/index.ts';
-import {
-  checkConfiguration,
-  type Configuration,
-  type RegisterRecord,
-  type Retirement,
-} from '../core/index.ts';
+import { checkConfiguration, type Claimed, type RegisterRecord, type Retirement } from '../core/index.ts';
 import { CasPaxosError } from '../errors.ts';
 
 const FORMAT = 'baton1';
 const PREFIX_LENGTH = FORMAT.length + 1 + 8 + 1;
 
-export interface IdentityDocument {
+export interface IdentityDocument extends Claimed {
   readonly id: string;
   readonly createdAt: string;
-  readonly configuration?: Configuration;
   /** The line of memory that it was made on, or was first seen on (`lineage.ts`). */
   readonly lineage?: string;
   /** It was found to have forgotten: nobody uses it any more. */
@@ -64,8 +58,9 @@ export function encodeIdentity(identity: IdentityDocument): string {
 
 export function decodeIdentity(text: string, what: string): IdentityDocument {
   const identity = open(text, what) as Partial<IdentityDocument>;
-  const { id, createdAt, configuration, lineage, retired } = identity;
+  const { id, createdAt, cluster, configuration, lineage, retired } = identity;
   if (typeof id !== 'string' || typeof createdAt !== 'string') throw corrupt(what);
+  if (cluster !== undefined && typeof cluster !== 'string') throw corrupt(what);
   if (lineage !== undefined && typeof lineage !== 'string') throw corrupt(what);
   if (retired !== undefined && !isRetired(retired)) throw corrupt(what);
   if (configuration === undefined) return { ...identity, id, createdAt };

@@ -20,11 +20,11 @@ import {
   type RegisterRecord,
   type RegisterReply,
   type RegisterRequest,
-  sameConfiguration,
 } from '../core/index.ts';
+import { checkInstall, checkReserve } from '../claims.ts';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import { NODE_HOST } from '../node-host.ts';
-import { decodeRecord, encodeIdentity, encodeRecord } from './documents.ts';
+import { decodeRecord, encodeRecord } from './documents.ts';
 import { IDENTITY_KEY, registerKey, registerOf, REGISTER_PREFIX } from './keys.ts';
 import type { AcceptorStore, ConditionalWrite, StoreVersion, WriteResult } from './store.ts';
 import { StoreIdentity } from './store-identity.ts';
@@ -75,8 +75,8 @@ export class StoreAcceptor implements Acceptor {
     this.concurrency = store.concurrency;
   }
 
-  expect(id: string): void {
-    this.#identity.expect(id);
+  expect(id: string, cluster?: string): void {
+    this.#identity.expect(id, cluster);
   }
 
   describe(): Promise<AcceptorDescription> {
@@ -93,19 +93,22 @@ export class StoreAcceptor implements Acceptor {
     });
   }
 
+  reserve(cluster: string): Promise<void> {
+    return this.#identity.guard(() =>
+      this.#identity.edit(async (identity) => {
+        const isNew = checkReserve(this.url, identity, await this.#holdsRegisters(), cluster);
+        return isNew ? { ...identity, cluster } : undefined;
+      }),
+    );
+  }
+
   install(configuration: Configuration): Promise<void> {
-    return this.#identity.guard(async () => {
-      for (;;) {
-        const { seen } = this.#identity;
-        const [document] = await this.#store.read([IDENTITY_KEY]);
-        const identity = this.#identity.verify(this.#identity.decode(document), seen);
-        if (!checkInstall(this.url, identity.configuration, configuration)) return;
-        const text = encodeIdentity({ ...identity, configuration });
-        const [result] = await this.#store.write([{ key: IDENTITY_KEY, text, expected: document?.version }]);
-        if (result?.result === 'written') return;
-        if (result?.result === 'failed') throw asCasPaxosError(result.error, 'STORE_FAILED', this.url);
-      }
-    });
+    return this.#identity.guard(() =>
+      this.#identity.edit(async (identity) => {
+        const isNews = checkInstall(this.url, identity, configuration);
+        return isNews ? { ...identity, cluster: configuration.cluster, configuration } : undefined;
+      }),
+    );
   }
 
   async handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
@@ -121,6 +124,7 @@ export class StoreAcceptor implements Acceptor {
 
   list(after: string, limit: number): Promise<readonly string[]> {
     return this.#identity.guard(async () => {
+      await this.#identity.beforeBatch();
       const from = after === '' ? REGISTER_PREFIX : registerKey(after);
       const keys = await this.#store.list(from, limit);
       return keys.map((key) => registerOf(key)).filter((key) => key !== undefined);
@@ -217,7 +221,7 @@ export class StoreAcceptor implements Acceptor {
   }
 
   async #refuseOldSets(loaded: readonly Work[], replies: RegisterReply[], index: number): Promise<void> {
-    const { configuration } = await this.#identity.verified();
+    const { configuration } = await this.#identity.verifiedMember();
     const set = configuration?.number ?? 0;
     for (const { key, requests, places } of loaded) {
       for (const [at, place] of places.entries()) {
@@ -241,7 +245,9 @@ export class StoreAcceptor implements Acceptor {
     const seenOfIdentity = this.#identity.seen;
     const documents = await this.#store.read([...missing.map((key) => registerKey(key)), IDENTITY_KEY]);
     // Before anything is written: a store that was emptied must stay recognisably empty.
-    this.#identity.verify(this.#identity.decode(documents[missing.length]), seenOfIdentity);
+    this.#identity.checkMember(
+      this.#identity.verify(this.#identity.decode(documents[missing.length]), seenOfIdentity),
+    );
     for (const [at, key] of missing.entries()) {
       const document = documents[at];
       loaded.set(key, undefined);
@@ -345,19 +351,4 @@ function groupByKey(requests: readonly RegisterRequest[]): readonly Work[] {
     group.places.push(place);
   }
   return [...groups.values()];
-}
-
-/** Whether a configuration is news to an acceptor that knows `known`; throws if the two can never belong together. */
-export function checkInstall(url: string, known: Configuration | undefined, offered: Configuration): boolean {
-  if (known === undefined) return true;
-  if (
-    known.cluster !== offered.cluster ||
-    (known.number === offered.number && !sameConfiguration(known, offered))
-  ) {
-    throw new CasPaxosError(
-      'CONFIGURATION_CONFLICT',
-      `Acceptor ${url} belongs to another set of acceptors (cluster ${known.cluster}, set ${known.number}).`,
-    );
-  }
-  return offered.number > known.number;
 }

@@ -11,6 +11,7 @@
  * one that was meant may be well, behind the right address. Both are lost to this process alone.
  */
 import type { Host } from '../../protocol/index.ts';
+import { checkServes } from '../claims.ts';
 import { asCasPaxosError, CasPaxosError, type LastingCode } from '../errors.ts';
 import { retirementError } from '../retired.ts';
 import { decodeIdentity, encodeIdentity, type IdentityDocument } from './documents.ts';
@@ -39,6 +40,9 @@ export class StoreIdentity {
   readonly #store: AcceptorStore;
   readonly #host: Host;
   #expectedId: string | undefined;
+  #expectedCluster: string | undefined;
+  /** It was seen to be a member of the expected cluster: it stays that for life. */
+  #isMember = true;
   /** What the identity document was seen to name: the newest set, and the line of memory. */
   #seen: Seen = { set: 0, line: undefined };
   /** Whether everything was well at the last look, and nothing has failed since. */
@@ -74,8 +78,38 @@ export class StoreIdentity {
     return this.#lost;
   }
 
-  expect(id: string): void {
+  expect(id: string, cluster?: string): void {
     this.#expectedId = id;
+    this.#expectedCluster = cluster;
+    this.#isMember = cluster === undefined;
+  }
+
+  /** Throws if it belongs to another cluster than the expected one. */
+  checkMember(identity: IdentityDocument): void {
+    if (this.#isMember) return;
+    checkServes(this.#store.url, identity, this.#expectedCluster);
+    this.#isMember = true;
+  }
+
+  /** Before registers are spoken of: whether it is well, and a member. */
+  async verifiedMember(): Promise<IdentityDocument> {
+    const identity = await this.verified();
+    this.checkMember(identity);
+    return identity;
+  }
+
+  /** Replaces the document by what `edit` makes of it; undefined leaves it. */
+  async edit(edit: (identity: IdentityDocument) => Promise<IdentityDocument | undefined>): Promise<void> {
+    for (;;) {
+      const { seen } = this;
+      const [document] = await this.#store.read([IDENTITY_KEY]);
+      const edited = await edit(this.verify(this.decode(document), seen));
+      if (edited === undefined) return;
+      const text = encodeIdentity(edited);
+      const [result] = await this.#store.write([{ key: IDENTITY_KEY, text, expected: document?.version }]);
+      if (result?.result === 'written') return;
+      if (result?.result === 'failed') throw asCasPaxosError(result.error, 'STORE_FAILED', this.#store.url);
+    }
   }
 
   /** Runs work on the store, unless it is lost. When the work finds it lost, that is made lasting before anybody hears of it. */
@@ -100,7 +134,7 @@ export class StoreIdentity {
 
   /** Before a batch: now, if something failed since the last look; beside the batch when the last look was a while ago. */
   async beforeBatch(): Promise<void> {
-    if (!this.#isChecked) return this.#look();
+    if (!this.#isChecked || !this.#isMember) return this.#look();
     if (this.#isLooking || this.#host.now() - this.#lookedAt < LOOK_AGAIN_MS) return undefined;
     // What it finds, the batches after this one are told.
     void this.guard(() => this.#look()).catch(() => {});
@@ -203,6 +237,7 @@ export class StoreIdentity {
       const { seen } = this;
       const [[document]] = await Promise.all([this.#store.read([IDENTITY_KEY]), this.#store.lookAgain?.()]);
       const identity = this.verify(this.decode(document), seen);
+      this.checkMember(identity);
       await this.#takeOverLine(identity, document!);
       this.#lookedAt = this.#host.now();
       this.#isChecked = true;

@@ -84,8 +84,11 @@ export function onRecord(inner: Acceptor, phases: Phases, client: number, accept
   return {
     url: inner.url,
     concurrency: inner.concurrency,
-    expect: (id) => inner.expect(id),
+    expect: (id, cluster) => inner.expect(id, cluster),
     describe: () => during(['describe'], () => inner.describe()),
+    ...(inner.reserve && {
+      reserve: (cluster: string) => during(['install'], () => inner.reserve!(cluster)),
+    }),
     install: (configuration) => during(['install'], () => inner.install(configuration)),
     handle: (requests, index) => during(phasesOf(requests), () => inner.handle(requests, index)),
     list: (after, limit) => inner.list(after, limit),

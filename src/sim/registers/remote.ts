@@ -137,6 +137,10 @@ export class RemoteAcceptor implements Acceptor {
     return this.#call((acceptor) => acceptor.describe());
   }
 
+  reserve(cluster: string): Promise<void> {
+    return this.#call((acceptor) => acceptor.reserve!(cluster));
+  }
+
   async install(configuration: Configuration): Promise<void> {
     await this.#call((acceptor) => acceptor.install(configuration));
     this.#set = Math.max(this.#set, configuration.number);
