@@ -51,7 +51,7 @@ export function takeDown(
 ): FailoverState {
   const known = state.regions[report.region]!;
   const counts = state.writer !== report.region || renews(state, report);
-  const { stop, building: _building, ...kept } = known;
+  const { stop, building: _building, had: _had, ...kept } = known;
   // Rule 22: the next incarnation's first update clears the mark, and nothing else but a raise does.
   const isStopped = report.stopping === true || stop === report.incarnation;
   const updated: RegionState = {

@@ -15,7 +15,7 @@ import {
 import { missedBeats } from './beats.ts';
 import { neededLive } from './graceful.ts';
 import type { RegionReport } from './report.ts';
-import { type FailoverState, MACHINE_VERSION, type RegionState } from './state.ts';
+import { type FailoverState, lastSaidOf, MACHINE_VERSION, type RegionState } from './state.ts';
 
 const ENOUGH_MISSED = missedBeats(MACHINE_VERSION);
 
@@ -303,6 +303,7 @@ describe('rule 19: the switch', () => {
       undefined,
       undefined,
     ]);
+    expect(lastSaidOf(next, 'B').progress).toEqual({ epoch: 1, lsn: 50 });
   });
 
   test('an automatic move pins nothing', () => {

@@ -15,7 +15,7 @@ import { grantedLeaseMs, isNewIncarnation, missedBeats, reachOf, renews } from '
 import { allowsFailback, hasSignal, needsLeaseSet } from './configuration.ts';
 import { type HistoryEntry, remember } from './history.ts';
 import { close } from './intent-list.ts';
-import { diedAgain } from './raise.ts';
+import { cleared, diedAgain } from './raise.ts';
 import type { RegionReport, WriterReport } from './report.ts';
 import {
   currentReport,
@@ -164,10 +164,7 @@ export function switchOver(state: FailoverState, report: RegionReport): Failover
   const old = why === 'signal' ? diedAgain(state, writer) : state.regions[writer]!;
   const left = withRegion(state, writer, isRevoked(state) ? { ...old, live: 0 } : old);
   const regions = Object.fromEntries(
-    Object.entries(left.regions).map(([name, { report: _report, stop: _stop, good: _good, ...region }]) => [
-      name,
-      region,
-    ]),
+    Object.entries(left.regions).map(([name, { good: _good, ...region }]) => [name, cleared(region)]),
   );
   const next: FailoverState = {
     ...rest,

@@ -11,7 +11,7 @@ import {
 } from '../../../../test/failover/reports.ts';
 import { certainlyOver } from '../time.ts';
 import { missedBeats } from './beats.ts';
-import { type FailoverState, MACHINE_VERSION, type RegionState } from './state.ts';
+import { type FailoverState, lastSaidOf, MACHINE_VERSION, type RegionState } from './state.ts';
 
 const ENOUGH_MISSED = missedBeats(MACHINE_VERSION);
 
@@ -67,6 +67,22 @@ describe('raising the GCN', () => {
     const raised = accepted(state, silence(state, 'B'));
     expect(raised).toMatchObject({ gcn: 2, writer: null, phase: 'Ungraceful' });
     expect(Object.values(raised.regions).every(({ report }) => report === undefined)).toBe(true);
+  });
+
+  test('what a disk was known to have stays known, until its region reports anew', () => {
+    const known = healthy();
+    const progress = { epoch: 1, lsn: 12 };
+    const state = after(known, (now) => heartbeat(now, 'C', { progress }));
+    const twice = after(
+      state,
+      (now) => silence(now, 'B'),
+      () => intent({ kind: 'failover' }),
+    );
+    expect(lastSaidOf(twice, 'C')).toEqual({ incarnation: 1, progress });
+    const said = { epoch: 1, lsn: 11 };
+    const reported = accepted(twice, heartbeat(twice, 'C', { progress: said }));
+    expect(lastSaidOf(reported, 'C')).toEqual({ incarnation: 1, progress: said });
+    expect(reported.regions['C']).not.toHaveProperty('had');
   });
 
   test('rule 19: clears the target and the final progress of a planned move', () => {

@@ -31,7 +31,7 @@ export function raise(state: FailoverState, by: RaiseBy): FailoverState {
   const { writer, gcn } = state;
   const { target: _target, why: _why, quiesce: _quiesce, final: _final, ...rest } = state;
   const regions = Object.fromEntries(
-    Object.entries(state.regions).map(([name, region]) => [name, fenced(region)]),
+    Object.entries(state.regions).map(([name, region]) => [name, cleared(region)]),
   );
   const next: FailoverState = {
     ...afterDeath({ ...rest, regions }, by.cause),
@@ -74,10 +74,10 @@ function found(state: FailoverState, { cause, target, acceptLoss }: RaiseBy): Ra
   };
 }
 
-/** Rule 7, and 22: raising the GCN clears reports and stop marks. */
-function fenced(region: RegionState): RegionState {
-  const { report: _report, stop: _stop, ...rest } = region;
-  return rest;
+/** Rule 7, and 22: raising the GCN clears reports and stop marks. What a disk was known to have stays known. */
+export function cleared(region: RegionState): RegionState {
+  const { report, stop: _stop, ...rest } = region;
+  return report === undefined ? rest : { ...rest, had: report.progress };
 }
 
 /** Damping: a region that was given the writes back and died again must prove itself for longer each time. */

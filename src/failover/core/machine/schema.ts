@@ -75,6 +75,7 @@ const region = z.looseObject({
       signals: z.optional(names),
     }),
   ),
+  had: z.optional(progress),
   stop: z.optional(count),
   leaving: flag,
 });

@@ -70,6 +70,8 @@ export interface RegionState {
   /** As write region: scheduled beats since it became that. */
   readonly good?: number;
   readonly report?: RegionReportState;
+  /** How far its log went when the raise cleared its report: for its next process to know its disk by, and for no election. */
+  readonly had?: Progress;
   /** Rule 22: the incarnation that stopped on purpose. */
   readonly stop?: number;
   /** An operator removes it: it takes no part any more and goes when nobody depends on it. */
@@ -185,9 +187,9 @@ export interface LastSaid {
 }
 
 export function lastSaidOf(state: FailoverState, name: RegionName): LastSaid {
-  const report = currentReport(state, name);
+  const progress = currentReport(state, name)?.progress ?? regionOf(state, name)?.had;
   const incarnation = lastIncarnation(state, name);
-  return report === undefined ? { incarnation } : { incarnation, progress: report.progress };
+  return progress === undefined ? { incarnation } : { incarnation, progress };
 }
 
 export function departedOf({ departed }: FailoverState, name: RegionName): DepartedRegion | undefined {

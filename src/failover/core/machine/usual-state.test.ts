@@ -23,6 +23,7 @@ function crowded(): FailoverState {
     deaths: 1,
     good: 2,
     stop: 1,
+    had: { epoch: 1, primary: 3, lsn: 9 },
   } as const;
   const report = { ...moving.regions['B']!.report!, unable: true, signals: ['disk'] } as const;
   return {

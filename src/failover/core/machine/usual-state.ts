@@ -152,7 +152,7 @@ function readStaleness(packed: Packed): { writes: number; seconds: number } {
 
 function readRegion(packed: Packed, names: Names, before: RegionState | undefined): RegionState {
   const { as: incarnation, aa: version, at: beat, au: seen, av: missed, aw: live } = packed;
-  const { az: report, ay: good, ax: deaths, ar: building, be: stop, bf: leaving } = packed;
+  const { az: report, had, ay: good, ax: deaths, ar: building, be: stop, bf: leaving } = packed;
   const read: Mutable<RegionState> = {
     incarnation: count(incarnation),
     version: count(version),
@@ -162,12 +162,13 @@ function readRegion(packed: Packed, names: Names, before: RegionState | undefine
     live: count(live),
   };
   if (report !== undefined) read.report = readReport(fieldsOf(report), names, before?.report);
+  if (had !== undefined) read.had = readProgress(fieldsOf(had));
   if (good !== undefined) read.good = count(good);
   if (deaths !== undefined) read.deaths = count(deaths);
   if (building !== undefined) read.building = flag(building);
   if (stop !== undefined) read.stop = count(stop);
   if (leaving !== undefined) read.leaving = flag(leaving);
-  expectFields(packed, 6 + present([report, good, deaths, building, stop, leaving]));
+  expectFields(packed, 6 + present([report, had, good, deaths, building, stop, leaving]));
   return read;
 }
 
