@@ -323,6 +323,8 @@ export class PartitionStateMachine {
     const { forwarder } = reign;
     const now = this.port.now();
     if (message.type === 'follow') {
+      // Before the welcome: whoever is too far behind gives up what it has, and may be the last to have it.
+      this.damage.ask(from);
       forwarder.onFollow(from, message, now);
     } else if (message.type === 'ready') {
       forwarder.onReady(from, message, now);

@@ -135,6 +135,27 @@ describe('damage in what a reader is to be sent', () => {
     expect(scene.log('b')).toEqual(scene.log('a'));
   });
 
+  test('is repaired by that reader, before it gives up what it has for a copy of everything', () => {
+    const scene = new PartitionScene({ regions: ['a', 'b'] });
+    scene.reign('a', 1);
+    for (const id of ['x', 'y', 'z']) scene.put('a', id, id);
+    scene.settle();
+    scene.crash('b');
+    scene.lead('a', 1, { commitSet: ['a'] });
+    for (const id of ['u', 'v', 'w']) scene.put('a', id, id);
+    scene.settle();
+    scene.store('a').trim(5);
+    scene.copy('a').damage(2);
+    scene.read('a', 'y', 'Eventual');
+    scene.start('b');
+    // As in a node whose link is ready before its copies are.
+    scene.drop();
+    scene.follow('b', 1, 'a');
+    scene.pass(5000);
+    expect(scene.machine('b').isReadable).toBe(true);
+    for (const region of ['a', 'b']) expect(shown(scene.read(region, 'y', 'Eventual'))).toBe('y');
+  });
+
   test('keeps no other reader waiting', () => {
     const scene = threeEntries();
     scene.cut('a', 'b');
