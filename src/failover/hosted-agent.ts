@@ -372,7 +372,7 @@ export class HostedAgent implements Sleeper {
       return;
     }
     onRole(role, undefined);
-    this.#act(() => this.#core.assumed(role, host.now()));
+    this.#act(() => this.#core.assumed(role, driver.status(), host.now()));
   }
 
   #onEvent(event: AgentEvent): void {

@@ -110,7 +110,7 @@ export class AgentScene {
 
   /** The driver does what it was told last. */
   assume(now: number): void {
-    if (this.role !== undefined) this.core.assumed(this.role, now);
+    if (this.role !== undefined) this.core.assumed(this.role, this.status, now);
   }
 
   /** One whole update: it starts, takes so long, and is answered. */

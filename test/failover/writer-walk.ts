@@ -205,8 +205,7 @@ export class WriterWalk {
     this.#carriedOut += 1;
     this.#is = role;
     this.#status();
-    this.#writer.core.onStatus(this.#writer.status, this.#now);
-    this.#writer.core.assumed(role, this.#now);
+    this.#writer.core.assumed(role, this.#writer.status, this.#now);
     return true;
   }
 

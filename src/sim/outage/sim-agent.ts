@@ -290,7 +290,8 @@ export class SimAgent {
       replication.advance(this.#port.now());
       replication.assume(index, role);
       if (role.role === 'fenced') this.#port.onFenced();
-      this.#act(() => this.#core.assumed(role, this.#local()));
+      const status = replication.status(index, this.#port.now());
+      this.#act(() => this.#core.assumed(role, status, this.#local()));
       this.onStatus();
     });
   }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   AgentScene,
   configurationOf,
+  REGIONS,
   Register,
   statusOfDriver,
 } from '../../../../test/failover/agent-scene.ts';
@@ -331,6 +332,28 @@ describe('a reader that is told to be something', () => {
     post('in', 'add region');
     other!.core.learn(register.state, 200_000);
     expect(other!.core.state).toBe(register.state);
+  });
+
+  test('asks for a stronger level when all that was acknowledged before its driver kept it is everywhere', () => {
+    const register = new Register(configurationOf({ consistency: 'Eventual' }));
+    const [writer, ...others] = REGIONS.map((name) => new AgentScene(name, register, { now: 0 }));
+    for (const scene of [writer!, ...others]) scene.begin(0);
+    writer!.update(INTERVAL);
+    const { configuration } = register.state;
+    const wanted = { consistency: 'Strong' } as const;
+    register.state = { ...register.state, configuration: { ...configuration, version: 2, wanted } };
+    writer!.core.learn(register.state, INTERVAL + 1);
+    expect(writer!.role).toMatchObject({ keeps: { level: 'Strong' }, serves: { level: 'Eventual' } });
+    // Until the driver kept the new level it went on acknowledging by itself.
+    writer!.status = statusOfDriver('a', { progress: { epoch: 1, lsn: 12 } });
+    writer!.assume(INTERVAL + 2);
+    writer!.update(2 * INTERVAL);
+    expect(register.state.configuration).toMatchObject({ consistency: 'Eventual', wanted });
+    const peer = { acknowledgedMsAgo: 0, lsn: 12, behindMs: 0 };
+    writer!.status = { ...writer!.status, peers: { b: peer, c: peer } };
+    writer!.update(3 * INTERVAL);
+    expect(register.state.configuration.consistency).toBe('Strong');
+    expect(register.state.leaseSet).toEqual(REGIONS);
   });
 
   test('follows the writer, fences itself on a new GCN, and leaves when it was removed', () => {

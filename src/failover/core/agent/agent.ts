@@ -240,9 +240,10 @@ export class AgentStateMachine {
     if (because === 'unavailable') this.#budget.unanswered();
   }
 
-  /** The driver has assumed that role, durably. */
-  assumed(role: Role, now: number): void {
+  /** The driver has assumed that role, durably. `status`: taken since, because what is said of that role may be true only from then on. */
+  assumed(role: Role, status: DriverStatus, now: number): void {
     this.#orders.assumed(role);
+    this.#status = status;
     if ('epoch' in role && role.epoch > this.#fenced) {
       this.#fenced = role.epoch;
       // Fence first, then report (rule 7).
