@@ -145,6 +145,16 @@ const REGRESSIONS: readonly { readonly seed: number; readonly was: string; reado
       was: 'damage in what was undone kept the rest of it from being listed',
       plans: 'drawn',
     },
+    {
+      seed: 931_310_043,
+      was: 'a raise forgot what a disk had, and one that was rolled back was elected without committed writes',
+      plans: 'drawn',
+    },
+    {
+      seed: 931_310_076,
+      was: 'a full copy gave up the last whole copy of an entry that was damaged in the writer',
+      plans: 'drawn',
+    },
   ];
 
 test.each(REGRESSIONS)('seed $seed holds: $was', async ({ seed, plans = 'none' }) => {
