@@ -2,13 +2,15 @@
  * A copy of a server in its place: promoted, or restored. It has the acceptor's identity and lacks what was answered after the copy
  * was made. What was answered before is all that a process here knows of, so that nothing but the server's line of memory can tell it.
  */
-import { type AcceptorStore, EtcdStore, PostgresStore, StoreAcceptor } from 'baton/caspaxos';
+import { type AcceptorStore, EtcdStore, PostgresStore, RedisStore, StoreAcceptor } from 'baton/caspaxos';
+import { createClient } from 'redis';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { accept, typesOf } from '../conformance/messages.ts';
 import { findProgram, needProgram } from '../support/programs.ts';
 import { until } from '../support/until.ts';
 import { askEtcd, startEtcd } from './servers/etcd.ts';
 import { type PostgresServer, startPostgres } from './servers/postgres.ts';
+import { startRedis } from './servers/redis.ts';
 import type { ServerProcess } from './servers/server.ts';
 
 const OPTIONS = { timeoutMs: 30_000 };
@@ -162,3 +164,67 @@ describe('etcd', () => {
     });
   });
 });
+
+describe('redis', () => {
+  let server: ServerProcess;
+
+  beforeAll(async () => {
+    if (findProgram('redis-server').path !== undefined) server = await startRedis();
+  });
+  beforeEach((context) => void needProgram(context, 'redis-server'));
+  afterAll(() => server?.close());
+
+  function opened(place: string): RedisStore {
+    const store = new RedisStore(server.urlOf(place), OPTIONS);
+    onTestFinished(() => store.close());
+    return store;
+  }
+
+  test('that was killed, restarted, or has written its file anew is of the same line of memory', async () => {
+    const acceptor = await named(opened('restarted'));
+    await server.kill();
+    await server.start();
+    expect(await proposing(acceptor, 'k', 1)).toBe('none');
+    await tellRedis(server.port, 'BGREWRITEAOF');
+    await until('the file is written', async () =>
+      (await tellRedis(server.port, 'INFO', 'persistence')).includes('aof_rewrite_in_progress:0'),
+    );
+    await server.snapshot();
+    expect(await proposing(acceptor, 'k', 2)).toBe('none');
+    expect(await proposing(await named(opened('restarted')), 'k', 3)).toBe('none');
+  });
+
+  test('of which a replica was promoted in its place is not used any more', async () => {
+    const acceptor = await named(opened('promoted'));
+    expect(await proposing(acceptor, 'unchanged', 1)).toBe('none');
+    const replica = await startRedis([`--replicaof 127.0.0.1 ${server.port}`]);
+    const master = server;
+    onTestFinished(() => replica.close());
+    await until('the replica has everything', async () =>
+      (await tellRedis(replica.port, 'INFO', 'replication')).includes('master_link_status:up'),
+    );
+    await tellRedis(replica.port, 'REPLICAOF', 'NO', 'ONE');
+    const another = await named(opened('promoted'));
+    expect(typesOf(await another.handle([accept('k', 1, 'acknowledged')], 0))).toEqual(['2b']);
+
+    await master.kill();
+    await tellRedis(replica.port, 'CONFIG', 'SET', 'port', String(master.port));
+    expect(await proposing(acceptor, 'unchanged', 2)).toBe('ACCEPTOR_PROMOTED');
+    await expect(new StoreAcceptor(opened('promoted')).describe()).rejects.toMatchObject({
+      code: 'ACCEPTOR_PROMOTED',
+      message: expect.stringMatching(/it was a master since it started and is a copy of \w+ up to \d+/),
+    });
+  });
+});
+
+/** What the server answers to an administrator. */
+async function tellRedis(port: number, ...words: readonly string[]): Promise<string> {
+  const client = createClient({ url: `redis://127.0.0.1:${port}`, RESP: 2 });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await client.sendCommand<string>([...words]);
+  } finally {
+    client.destroy();
+  }
+}

@@ -44,7 +44,11 @@ export class Lineage {
 
   /** What only ever grows was `before` and is `now`. */
   wentBack(what: string, before: string, now: string): void {
-    const why = `${what} was ${before} and is ${now}, as in an old copy`;
+    this.forgot(`${what} was ${before} and is ${now}, as in an old copy`);
+  }
+
+  /** `why`: a clause about the server. */
+  forgot(why: string): void {
     this.#broken ??= { code: 'ACCEPTOR_BEHIND', why };
   }
 

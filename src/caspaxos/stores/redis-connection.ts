@@ -8,6 +8,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type * as redis from 'redis';
 import { CasPaxosError } from '../errors.ts';
 import { loadPeer } from './peer.ts';
+import { lineOfRedis } from './redis-line.ts';
 import { kindOf, refusal, refusalOfGreeting } from './redis-refusals.ts';
 import {
   type Hazard,
@@ -133,6 +134,7 @@ export class RedisConnection {
     this.#life = info.get('run_id') ?? '';
     // Servers before version 7 do not understand the next question.
     this.#refuse(hazardOfServer(info));
+    this.#watch.line(lineOfRedis(info));
     const settings = await this.#ask(['CONFIG', 'GET', ...SETTINGS]).catch((error: unknown) =>
       this.#untold(error, 'CONFIG GET'),
     );

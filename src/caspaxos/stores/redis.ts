@@ -9,8 +9,8 @@
  * most managed services lose the last writes when they fail over, and do not belong here.
  *
  * Copies are the trap. Redis replicates after it has answered. When Sentinel, a Redis Cluster or a service promotes a replica,
- * the writes that had not reached it are gone, and nothing says so: the new master has the same identity document.
- * Rule 8 notices a register that went back, but only in a process that had seen it further on. So give each acceptor a server
+ * the writes that had not reached it are gone, and the new master has the same identity document. It tells that it was promoted as long
+ * as it runs (`redis-line.ts`); after that, only a process notices it that had seen a register further on. So give each acceptor a server
  * of its own that comes back with its own disk, and let the other acceptors bear its outage: that is what they are for. A URL
  * that names a server, and not whoever is master now, is all it takes.
  */
@@ -18,6 +18,8 @@ import type { ConnectionOptions } from 'node:tls';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import { chunksOf } from './in-parallel.ts';
 import { KeyListing } from './listing.ts';
+import { Lineage } from './lineage.ts';
+import { continuesRedis } from './redis-line.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { SafetyWatch } from './safety-watch.ts';
 import {
@@ -51,6 +53,7 @@ export class RedisStore implements AcceptorStore {
   readonly url: string;
   /** Redis works on one script at a time; the next batch is on its way meanwhile. */
   readonly concurrency = 2;
+  readonly lineage = new Lineage(continuesRedis);
   readonly #url: StoreUrl;
   readonly #options: StoreOptions;
   readonly #keys: readonly string[];
@@ -68,7 +71,7 @@ export class RedisStore implements AcceptorStore {
     this.#url = new StoreUrl(url, REDIS_FORM);
     this.url = this.#url.place;
     this.#options = options;
-    this.#watch = new SafetyWatch(this.url);
+    this.#watch = new SafetyWatch(this.lineage);
     this.#database = databaseOf(this.#url);
     this.#keys = keysOf(prefixOf(this.#url));
     if (![undefined, 'unchecked'].includes(this.#url.option('durability')))

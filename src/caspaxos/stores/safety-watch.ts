@@ -6,26 +6,29 @@
  * and the bad one: the server may have come back with an older memory under the right identity. It counts as one that was put back from an
  * old copy then (rule 8), for good.
  */
-import { CasPaxosError } from '../errors.ts';
+import type { Lineage } from './lineage.ts';
 
 export class SafetyWatch {
-  readonly #url: string;
+  readonly #lineage: Lineage;
   /** The life in which it was last found safe, and so was used. */
   #used: string | undefined;
   #unsafe: { readonly life: string; readonly what: string } | undefined;
 
-  constructor(url: string) {
-    this.#url = url;
+  constructor(lineage: Lineage) {
+    this.#lineage = lineage;
   }
 
-  /** In this life, which has a name that the server got when it started, it was found safe. Throws if that comes too late. */
+  /** What the server tells of its line of memory; undefined: nothing. */
+  line(line: string | undefined): void {
+    if (line !== undefined) this.#lineage.saw(line);
+  }
+
+  /** In this life, which has a name that the server got when it started, it was found safe: perhaps too late. */
   safe(life: string): void {
-    if (this.#unsafe !== undefined && this.#unsafe.life !== life) {
-      const message =
-        `Acceptor ${this.#url} is not used any more: it ended after it was seen that it ${this.#unsafe.what}, ` +
-        'and may have forgotten what it answered. Replace it.';
-      throw new CasPaxosError('ACCEPTOR_BEHIND', message);
-    }
+    if (this.#unsafe !== undefined && this.#unsafe.life !== life)
+      this.#lineage.forgot(
+        `it ended after it was seen that it ${this.#unsafe.what}, and may have forgotten what it answered`,
+      );
     this.#used = life;
     this.#unsafe = undefined;
   }
