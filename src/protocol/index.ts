@@ -8,3 +8,4 @@ export * from './host.ts';
 export * from './lobby.ts';
 export * from './msgpack-form.ts';
 export * from './refusals.ts';
+export * from './request-head.ts';

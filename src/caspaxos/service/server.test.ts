@@ -62,6 +62,32 @@ describe('the acceptor service for people and their tools', () => {
     const service = await TestService.start();
     expect((await fetch(`${service.url}${path}`, { method })).status).toBe(status);
   });
+
+  test('a target in absolute form is that path, for streams too', async () => {
+    const service = await TestService.start({ token: 'secret' });
+    const health = await RawClient.connect(service.port);
+    health.socket.write('GET http://a.example/health HTTP/1.1\r\nHost: x\r\n\r\n');
+    await health.until((text) => text.startsWith('HTTP/1.1 200 '));
+    const stream = await RawClient.connect(service.port);
+    stream.socket.write(
+      'GET http://a.example/v1/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n' +
+        'Upgrade: baton-acceptor/1\r\nAuthorization: Bearer secret\r\n\r\n',
+    );
+    await stream.until((text) => text.startsWith('HTTP/1.1 101 '));
+  });
+
+  test.each(['', 'Connection: Upgrade\r\nUpgrade: baton-acceptor/1\r\n'])(
+    'a header of more fields than are read is refused, and not for its token: %j',
+    async (upgrade) => {
+      const service = await TestService.start({ token: 'secret' });
+      const client = await RawClient.connect(service.port);
+      const path = upgrade === '' ? '/metrics' : '/v1/stream';
+      client.socket.write(
+        `GET ${path} HTTP/1.1\r\nHost: x\r\n${upgrade}${'a:\r\n'.repeat(2000)}Authorization: Bearer secret\r\n\r\n`,
+      );
+      await client.until((text) => text.startsWith('HTTP/1.1 431 '));
+    },
+  );
 });
 
 describe('the acceptor service and strangers', () => {

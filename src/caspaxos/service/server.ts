@@ -18,7 +18,13 @@ import type { AddressInfo, Socket } from 'node:net';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { Lobby } from '../../protocol/index.ts';
+import {
+  ALL_FIELDS,
+  hasTooManyFields,
+  Lobby,
+  takeAbsoluteForm,
+  TOO_MANY_FIELDS,
+} from '../../protocol/index.ts';
 import { CasPaxosError } from '../errors.ts';
 import type { DiskAcceptor } from './disk-acceptor.ts';
 import type { ServiceMetrics } from './metrics.ts';
@@ -90,6 +96,7 @@ export class AcceptorServer {
       ? createHttpsServer({ ...LIMITS, handshakeTimeout: LIMITS.headersTimeout, ...secured(tls) }, respond)
       : createHttpServer(LIMITS, respond);
     this.#server.timeout = IDLE_MS;
+    this.#server.maxHeadersCount = ALL_FIELDS;
     this.#server.on('connection', (socket: Socket) => this.#lobby.enter(socket));
     this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
   }
@@ -143,6 +150,8 @@ export class AcceptorServer {
   }
 
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    takeAbsoluteForm(request);
+    if (hasTooManyFields(request)) return reply(response, 431, `${TOO_MANY_FIELDS}\n`);
     const path = (request.url ?? '').split('?', 1)[0];
     if (request.method !== 'GET') return reply(response, 405, 'Only GET is answered here.\n');
     if (path === '/health') return this.#respondHealth(response);
@@ -181,6 +190,8 @@ export class AcceptorServer {
       const timer = setTimeout(() => socket.destroy(), LINGER_MS);
       socket.once('close', () => clearTimeout(timer));
     };
+    takeAbsoluteForm(request);
+    if (hasTooManyFields(request)) return refuse('431 Request Header Fields Too Large');
     if (this.#stopping) return refuse('503 Service Unavailable');
     if (request.url !== STREAM_PATH || request.headers.upgrade !== STREAM_PROTOCOL)
       return refuse('404 Not Found');

@@ -90,6 +90,10 @@ export function tooLarge(message: string): GatewayError {
   return new GatewayError(413, 0, 'RequestEntityTooLarge', message);
 }
 
+export function headerTooLarge(message: string): GatewayError {
+  return new GatewayError(431, 0, 'RequestHeaderFieldsTooLarge', message);
+}
+
 /** Whether it was done is not known. */
 export function timedOut(message: string): GatewayError {
   return new GatewayError(408, 0, 'RequestTimeout', message);

@@ -79,11 +79,11 @@ async function raw(server: GatewayServer, ...texts: string[]): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function head(method: string, more: Record<string, string> = {}): string {
+function head(method: string, more: Record<string, string> = {}, target = PATH): string {
   const lines = Object.entries({ host: 'x', ...signed(method), ...more }).map(
     ([name, value]) => `${name}: ${value}`,
   );
-  return `${method} ${PATH} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`;
+  return `${method} ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`;
 }
 
 describe('requests and answers', () => {
@@ -108,6 +108,17 @@ describe('requests and answers', () => {
     });
     expect(asked[0]!.body.toString()).toBe('{"a":1}');
     expect(seen).toEqual(['docs PUT 201']);
+  });
+
+  test('a target may be in absolute form', async () => {
+    const server = await serve(({ resource }) => ({
+      status: 200,
+      headers: { 'x-item': resource.item ?? '' },
+    }));
+    const target = `http://somebody:8081${PATH}`;
+    expect(await raw(server, head('GET', { connection: 'close' }, target))).toMatch(
+      /^HTTP\/1.1 200 [^]*x-item: i\r/,
+    );
   });
 
   test('the id of an activity is the client’s own if it has one', async () => {
@@ -218,6 +229,15 @@ describe('bounds', () => {
     );
     expect(await raw(server, '\0\x01 nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
     expect((await ask(server)).status).toBe(200);
+    expect(server.inFlight).toBe(0);
+  });
+
+  test('a header of more fields than are read is ended with 431, and loses no signature before', async () => {
+    const server = await serve(() => ({ status: 200 }));
+    const withFields = (fields: number): Promise<string> =>
+      raw(server, head('GET', { connection: 'close' }).replace('\r\n', `\r\n${'a:\r\n'.repeat(fields)}`));
+    expect(await withFields(1996)).toMatch(/^HTTP\/1.1 200 /);
+    expect(await withFields(1997)).toMatch(/^HTTP\/1.1 431 [^]*"code":"RequestHeaderFieldsTooLarge"/);
     expect(server.inFlight).toBe(0);
   });
 

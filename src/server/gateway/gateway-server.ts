@@ -7,7 +7,13 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { Host } from '../../protocol/index.ts';
+import {
+  ALL_FIELDS,
+  hasTooManyFields,
+  type Host,
+  takeAbsoluteForm,
+  TOO_MANY_FIELDS,
+} from '../../protocol/index.ts';
 import type { Address, RpcTls } from '../../transport/index.ts';
 import { Doorway, HttpError, listenOn, readBytes, refuseToRead } from '../http/index.ts';
 import { authenticate, mayWithReadOnlyKey } from './auth.ts';
@@ -17,6 +23,7 @@ import {
   forbidden,
   GATEWAY_CODES,
   GatewayError,
+  headerTooLarge,
   methodNotAllowed,
   tooLarge,
   tooManyRequests,
@@ -114,6 +121,7 @@ export class GatewayServer {
       strangers,
       onCrowdedOut: options.onCrowdedOut,
     });
+    this.#server.maxHeadersCount = ALL_FIELDS;
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       refuseToRead(socket, ...(REFUSALS[error.code ?? ''] ?? NO_REQUEST)),
     );
@@ -171,6 +179,8 @@ export class GatewayServer {
     try {
       // Not before the parser has seen what came with the headers: whether there is more decides how it is answered.
       await Promise.resolve();
+      takeAbsoluteForm(request);
+      if (hasTooManyFields(request)) throw headerTooLarge(TOO_MANY_FIELDS);
       this.#admit();
       this.#underWay.add(running);
       resource = resourceOf(request.url ?? '/');

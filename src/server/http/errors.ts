@@ -8,6 +8,8 @@ export const HTTP_ERRORS = {
   METHOD_NOT_ALLOWED: 'that path has no such method',
   BODY_TOO_LARGE: 'the body of the request is larger than is taken',
   BODY_NOT_JSON: 'the body of the request is not JSON, or is not called that',
+  HEADER_TOO_LARGE: 'the header of the request has more bytes, or more fields, than are taken',
+  REQUEST_TIMEOUT: 'the request did not come whole in time',
   INTERNAL: 'the server failed; its log says why',
   HTTP_LISTEN_FAILED: 'the address cannot be listened on',
   HTTP_LISTEN_REFUSED: 'listening beyond loopback needs TLS',

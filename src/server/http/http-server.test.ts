@@ -330,13 +330,33 @@ describe('bad company', () => {
     return Buffer.concat(chunks).toString();
   }
 
-  test('garbage, and headers without end, are answered or hung up on, and the next is served', async () => {
+  test('garbage, and headers without end, are told what they are, and the next is served', async () => {
     const url = await listen();
-    expect(await raw(url, '\0\x01\x02\x03 nonsense\r\n\r\n')).toContain('400 Bad Request');
+    expect(await raw(url, '\0\x01\x02\x03 nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 [^]*"BAD_REQUEST"/);
     expect(await raw(url, `GET / HTTP/1.1\r\nHost: x\r\n${'Name: value\r\n'.repeat(4000)}\r\n`)).toMatch(
-      /^HTTP\/1.1 4/,
+      /^HTTP\/1.1 431 [^]*"HEADER_TOO_LARGE"/,
     );
     expect((await fetch(`${url}/open`)).status).toBe(200);
+  });
+
+  test('a header of more fields than are read is refused: a token behind them counts, or is told of', async () => {
+    const url = await listen({ token: () => 'right' });
+    const ask = (fields: number): Promise<string> =>
+      raw(
+        url,
+        `GET /things/x HTTP/1.1\r\n${'a:\r\n'.repeat(fields)}host:x\r\nauthorization:Bearer right\r\nconnection:close\r\n\r\n`,
+      );
+    expect(await ask(1997)).toMatch(/^HTTP\/1.1 200 /);
+    expect(await ask(1998)).toMatch(/^HTTP\/1.1 431 [^]*"HEADER_TOO_LARGE"/);
+  });
+
+  test('a target in absolute form is that path, and its host the one that was asked for', async () => {
+    const url = await listen();
+    const ask = (target: string, host: string): Promise<string> =>
+      raw(url, `GET ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+    expect(await ask(`${url}/things/a%2Fb?q=1`, 'localhost')).toContain('{"name":"a/b","q":"1"}');
+    expect(await ask(`${url}/things/x`, 'evil.example')).toMatch(/^HTTP\/1.1 200 /);
+    expect(await ask('http://evil.example/things/x', 'localhost')).toMatch(/^HTTP\/1.1 403 /);
   });
 
   test('strangers who never end a request keep nobody out', async () => {

@@ -6,11 +6,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { ALL_FIELDS, hasTooManyFields, takeAbsoluteForm, TOO_MANY_FIELDS } from '../../protocol/index.ts';
 import type { Address, RpcTls } from '../../transport/index.ts';
 import { admit, demandRole, type HttpRole } from './admission.ts';
 import { readJson } from './body.ts';
 import { Doorway } from './doorway.ts';
-import { HttpError } from './errors.ts';
+import { HttpError, type HttpErrorCode } from './errors.ts';
 import { listenOn, refuseToRead } from './listening.ts';
 import { withDescription } from './openapi.ts';
 import { isPreflight, originHeaders, PREFLIGHT_HEADERS } from './origins.ts';
@@ -77,7 +78,10 @@ export class HttpServer {
       strangers: MAX_STRANGERS,
       onCrowdedOut: options.onCrowdedOut,
     });
-    this.#server.on('clientError', (_, socket) => refuseToRead(socket, '400 Bad Request'));
+    this.#server.maxHeadersCount = ALL_FIELDS;
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+      refuseToRead(socket, ...(REFUSALS[error.code ?? ''] ?? NO_REQUEST)),
+    );
   }
 
   static async listen(options: HttpServerOptions): Promise<HttpServer> {
@@ -111,9 +115,11 @@ export class HttpServer {
 
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => response.destroy());
+    takeAbsoluteForm(request);
     const path = (request.url ?? '').split('?', 1)[0]!;
     let answer: HttpAnswer;
     try {
+      if (hasTooManyFields(request)) throw new HttpError(431, 'HEADER_TOO_LARGE', TOO_MANY_FIELDS);
       answer = isPreflight(request, this.#origins)
         ? { status: 204, text: '', type: 'text/plain', headers: PREFLIGHT_HEADERS }
         : await this.#answer(request, path);
@@ -189,6 +195,24 @@ export class HttpServer {
     response.once('close', () => this.#streams.delete(response));
     answer.stream(sinkTo(response));
   }
+}
+
+const NO_REQUEST = refusal('400 Bad Request', 'BAD_REQUEST', 'This is no request.');
+const REFUSALS: Readonly<Record<string, typeof NO_REQUEST>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: refusal(
+    '408 Request Timeout',
+    'REQUEST_TIMEOUT',
+    'The request did not come whole in time.',
+  ),
+  HPE_HEADER_OVERFLOW: refusal(
+    '431 Request Header Fields Too Large',
+    'HEADER_TOO_LARGE',
+    `The header of the request has more than ${LIMITS.maxHeaderSize} bytes.`,
+  ),
+};
+
+function refusal(status: string, code: HttpErrorCode, message: string): [status: string, json: string] {
+  return [status, JSON.stringify({ error: { code, message } })];
 }
 
 /** A certificate is asked for, and who shows none may still ask what is open to all. */

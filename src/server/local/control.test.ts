@@ -1,5 +1,6 @@
 /** Orders from other processes: only from those who can read the token. */
 import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -119,6 +120,20 @@ describe('a question', () => {
   test('is answered with the processes, the load, and whether links can be cut', async () => {
     const answer = await ask('/v1/local');
     expect([answer.status, await answer.json()]).toEqual([200, STATE]);
+  });
+
+  test('may have its target in absolute form, and no more header fields than are read', async () => {
+    const { port } = new URL(access.url);
+    const raw = async (target: string, fields: number): Promise<string> => {
+      const socket = connect({ host: '127.0.0.1', port: Number(port) });
+      socket.write(
+        `GET ${target} HTTP/1.1\r\nHost: x\r\n${'a:\r\n'.repeat(fields)}Authorization: Bearer ${access.token}\r\n\r\n`,
+      );
+      return Buffer.concat((await socket.toArray()) as Buffer[]).toString();
+    };
+    expect(await raw('/v1/local', 1998)).toMatch(/^HTTP\/1.1 200 /);
+    expect(await raw(`${access.url}/v1/local`, 0)).toMatch(/^HTTP\/1.1 200 /);
+    expect(await raw('/v1/local', 2000)).toMatch(/^HTTP\/1.1 431 /);
   });
 
   test('with a wrong token, or for something else, is refused', async () => {

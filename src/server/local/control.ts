@@ -7,6 +7,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ALL_FIELDS, hasTooManyFields, takeAbsoluteForm, TOO_MANY_FIELDS } from '../../protocol/index.ts';
 import { Doorway } from '../http/index.ts';
 import { type ClusterState, isUp, readState } from './directory.ts';
 import { LOCAL_ERRORS, LocalClusterError, type LocalErrorCode } from './errors.ts';
@@ -51,6 +52,7 @@ export class ControlServer {
     this.#server = createServer({ requestTimeout: 5000, headersTimeout: 5000 }, (incoming, response) => {
       void this.#answer(incoming, response);
     });
+    this.#server.maxHeadersCount = ALL_FIELDS;
     this.#doorway = new Doorway(this.#server, { strangers: MOST_STRANGERS, seats: MOST_SEATS });
   }
 
@@ -74,7 +76,12 @@ export class ControlServer {
       response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
       response.end(JSON.stringify(body));
     };
+    takeAbsoluteForm(incoming);
     try {
+      if (hasTooManyFields(incoming)) {
+        reply(431, { error: { code: 'CONTROL_REFUSED', message: TOO_MANY_FIELDS } });
+        return;
+      }
       if (!this.#mayAsk(incoming)) {
         reply(401, { error: { code: 'CONTROL_REFUSED', message: 'The token is missing or wrong.' } });
         return;
