@@ -2,6 +2,7 @@
 export { type Condition, parseCondition, type ParsedCondition } from './documents/condition.ts';
 export { holds } from './documents/condition-values.ts';
 export * from './documents/conditions.ts';
+export * from './documents/duplicate-names.ts';
 export * from './documents/epk.ts';
 export * from './documents/evaluate.ts';
 export * from './documents/partition-key.ts';

@@ -1,17 +1,25 @@
-/** The JSON that metadata requests carry, and what a refusal of the catalogue is answered. */
+/** The JSON that requests carry, and what a refusal of the catalogue is answered. */
+import { hasDuplicateNames, NAMED_TWICE, nodeJson } from '../../engine/index.ts';
 import type { Catalog, Edited } from '../catalog/index.ts';
 import { badRequest, GATEWAY_CODES, GatewayError } from './errors.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Throws 400 if it is not an object. */
-export function objectIn(body: Buffer): Fields {
+/** Throws 400 if it is not JSON, or names a property of one object twice. */
+export function jsonIn(body: Uint8Array): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(body.toString()) as unknown;
+    value = nodeJson.parse(body);
   } catch {
-    throw badRequest('The body is not JSON.');
+    throw badRequest('The body is not JSON text in UTF-8.');
   }
+  if (hasDuplicateNames(body, value)) throw badRequest(NAMED_TWICE);
+  return value;
+}
+
+/** Throws 400 if it is not an object. */
+export function objectIn(body: Uint8Array): Fields {
+  const value = jsonIn(body);
   if (!isObject(value)) throw badRequest('The body must be an object.');
   return value;
 }

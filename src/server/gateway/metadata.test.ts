@@ -147,6 +147,10 @@ describe('databases', () => {
     expect(world.looks.at(-1)).toMatchObject({ version: world.catalog.version, partitionSets: [] });
   });
 
+  test('have one id', async () => {
+    expect(await world.status('POST', '/dbs', '{"id":"one","id":"two"}')).toBe(400);
+  });
+
   test('are listed page by page', async () => {
     for (const id of ['a', 'b', 'c', 'd']) await world.ask('POST', '/dbs', { id });
     const found: unknown[] = [];

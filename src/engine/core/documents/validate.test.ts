@@ -26,7 +26,33 @@ function problem(...given: Parameters<typeof check>): string {
 
 describe('bodies', () => {
   test('are kept as they were sent', () => {
-    const text = ' { "pk" : "a", "id":"x" , "n": 1.0e1, "n": 2 }\n';
+    const text = ' { "pk" : "a", "id":"x" , "n": 1.0e1, "m": 2 }\n';
+    expect(Buffer.from(item(text).body).toString()).toBe(text);
+  });
+
+  test.each([
+    '{"id":"y","id":"x","pk":"a"}',
+    '{"id":"x","\\u0069d":"x","pk":"a"}',
+    '{"id":"x","pk":"b","pk":"a"}',
+    '{"id":"x","pk":"a","n":{"m":[{"k":1,"k":1}]}}',
+    '{"id":"x","pk":"a","n":{"m":{"k":1}},"n":0}',
+    '{"id":"x","pk":"a","__proto__":1,"__proto__":2}',
+    '{"id":"x","pk":"a","_ts":1,"_ts":2}',
+    '{"id":"x","pk":"a","":1,"":2}',
+  ])('that name a property twice are refused: %s', (text) => {
+    expect(problem(text)).toMatch(/^400 .*names a property twice/);
+  });
+
+  test.each([
+    ['a name at two levels, and in two objects', '{"id":"x","pk":"a","n":{"id":1},"l":[{"id":1},{"id":1}]}'],
+    ['names that differ in case, or in what is escaped', '{"id":"x","pk":"a","Id":1,"i\\\\u0064":1}'],
+    ['colons and quotes in texts', '{"id":"x","pk":"a","::":":","t":"\\":\\\\","u":"\\"a\\":1,\\"a\\":2"}'],
+    [
+      'a long text that ends in escapes',
+      `{"id":"x","pk":"a","t":"${'t:'.repeat(40)}\\"${'\\\\'.repeat(3)}","n":1}`,
+    ],
+    ['empty objects and lists', '{"id":"x","pk":"a","o":{},"l":[],"m":[[],{}]}'],
+  ])('may have %s', (_, text) => {
     expect(Buffer.from(item(text).body).toString()).toBe(text);
   });
 

@@ -3,6 +3,7 @@
  * back what they have read, and those are the system's to say.
  */
 import type { JsonBytes, OperationResult } from '../model.ts';
+import { hasDuplicateNames, NAMED_TWICE } from './duplicate-names.ts';
 import { has, isDeeperThan, isObject, without, type JsonObject } from './json-value.ts';
 import { partitionKeyOf, samePartitionKey } from './partition-key.ts';
 import type { ContainerSettings, JsonCodec, Limits, PartitionKey } from './request.ts';
@@ -46,6 +47,7 @@ export function validateBody(body: JsonBytes, key: PartitionKey, context: ItemCo
   }
   if (!isObject(document)) return bad('The body is not a JSON object.');
   if (isDeeperThan(document, limits.nesting)) return bad(tooDeep(limits));
+  if (hasDuplicateNames(body, document)) return bad(NAMED_TWICE);
   const sentBack = hasSystemProperties(document);
   return validateDocument(document, sentBack ? undefined : body, key, context);
 }

@@ -121,6 +121,14 @@ describe('a transactional batch', () => {
     expect((await batch(body)).status).toBe(400);
   });
 
+  test.each([
+    '[{"operationType":"Create","resourceBody":{"id":"y","id":"x","pk":"a"}}]',
+    '[{"operationType":"Read","id":"y","id":"x"}]',
+  ])('that names a property twice is refused: %s', async (text) => {
+    const seen = await batch(Buffer.from(text));
+    expect(seen).toMatchObject({ status: 400, body: { message: expect.stringContaining('twice') } });
+  });
+
   test('needs a partition key, and a key that may write', async () => {
     const headers = { ...BATCH, 'x-ms-cosmos-batch-atomic': 'true' };
     expect((await stage.ask('POST', 'docs', { body: [create('x')], headers })).status).toBe(400);

@@ -1,6 +1,7 @@
 /** What this API calls operations, as the engine's: point requests, the bodies of patches, the members of batches. */
 import { nodeJson, type Operation, type PatchStep } from '../../../engine/index.ts';
 import type { GatewayRequest } from '../context.ts';
+import { jsonIn } from '../bodies.ts';
 import { badRequest } from '../errors.ts';
 import { headerOf, isTrue } from '../headers.ts';
 
@@ -31,15 +32,6 @@ export function pointOperation(request: GatewayRequest): Operation | undefined {
   if (method === 'DELETE') return { op: 'delete', id, ...given };
   if (method !== 'PATCH') return undefined;
   return { op: 'patch', id, ...patchIn(jsonIn(body)), ...given };
-}
-
-/** Throws 400. */
-export function jsonIn(body: Uint8Array): unknown {
-  try {
-    return nodeJson.parse(body);
-  } catch {
-    throw badRequest('The body is not JSON text in UTF-8.');
-  }
 }
 
 /** `[STEP, ...]`, or `{operations: [STEP, ...], condition: "from c where ..."}`. Throws 400. */

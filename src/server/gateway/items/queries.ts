@@ -2,10 +2,10 @@
  * Queries are not answered, but for one: all items. The public client's `readAll` is the query `SELECT * FROM c`, beside which it
  * asks for a plan that it can do without.
  */
+import { jsonIn } from '../bodies.ts';
 import { badRequest } from '../errors.ts';
 import { isTrue } from '../headers.ts';
 import type { Call } from './answers.ts';
-import { jsonIn } from './operations.ts';
 
 const ALL_ITEMS = /^\s*SELECT\s+\*\s+FROM\s+[A-Za-z_][A-Za-z0-9_]*\s*;?\s*$/i;
 const LONGEST = 1000;
