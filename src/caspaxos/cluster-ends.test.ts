@@ -156,6 +156,27 @@ describe('many changes of one register', () => {
     held.open();
   });
 
+  test.each(['one signal', 'a signal of each'])('are not begun to be aborted by %s', async (whose) => {
+    const { cluster, arm, reached, held } = await holding(isAccept);
+    arm();
+    const common = new AbortController();
+    const aborts = Array.from({ length: COUNT }, () =>
+      whose === 'one signal' ? common : new AbortController(),
+    );
+    const work = aborts.map(({ signal }) => cluster.change('k', increment, { timeoutMs: LONG_MS, signal }));
+    await reached.passed;
+    const before = cluster.counters.attempts;
+    for (const abort of aborts) abort.abort();
+    expect((await Promise.all(work)).map(({ outcome }) => outcome)).toEqual([
+      'unknown',
+      ...Array.from({ length: COUNT - 1 }, () => 'rejected'),
+    ]);
+    expect(cluster.counters.attempts).toBe(before);
+    held.open();
+    // And what comes afterwards is.
+    expect(await cluster.change('k', increment)).toMatchObject({ outcome: 'committed' });
+  });
+
   test('are not begun either when the cluster is closed', async () => {
     const { cluster, arm, reached } = await holding(isAccept);
     arm();

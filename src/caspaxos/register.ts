@@ -112,6 +112,8 @@ export class Register {
   /** Asks those whose promise was not thought to be needed. */
   #hedge: Timer | undefined;
   #pause: Timer | undefined;
+  /** The change at hand is ended early. */
+  #isCancelling = false;
   /** The last value that was seen to be one of ours. */
   #readable: string | undefined;
   /** Other proposers that refused us, and until when they count. */
@@ -154,8 +156,10 @@ export class Register {
 
   #cancel(job: Job): void {
     if (job === this.#job) {
+      this.#isCancelling = true;
       if (this.#proposer.busy) this.#proposer.cancel();
       else this.#finished({ outcome: this.#uncertain ? 'unknown' : 'rejected' });
+      this.#isCancelling = false;
       return;
     }
     if (!this.#queue.delete(job)) return;
@@ -200,13 +204,19 @@ export class Register {
     for (const timer of [this.#timer, this.#hedge, this.#pause]) host.cancel(timer);
     this.#job = undefined;
     this.#round = undefined;
+    this.#isCancelling = false;
     this.#proposer = this.#newProposer();
-    this.#pause = this.#after(PAUSE_MS, () => {
+    this.#rest(PAUSE_MS);
+    const because = onError(this.key, error);
+    job?.finish({ outcome: isUncertain ? 'unknown' : 'rejected' }, because);
+  }
+
+  /** Begins nothing for so long. */
+  #rest(ms: number): void {
+    this.#pause = this.#after(ms, () => {
       this.#pause = undefined;
       this.#next();
     });
-    const because = onError(this.key, error);
-    job?.finish({ outcome: isUncertain ? 'unknown' : 'rejected' }, because);
   }
 
   #after(ms: number, run: () => void): Timer {
@@ -358,8 +368,10 @@ export class Register {
     this.#round = undefined;
     this.#job = undefined;
     job.finish(result);
+    // Whoever ends one may be about to end those behind it too, which must not be begun for that.
+    if (this.#isCancelling && this.#queue.size > 0) this.#rest(0);
     // `finish` runs no caller's code, so nothing can have started in between.
-    this.#next();
+    else this.#next();
   }
 
   /** The round has got its quorum. */
