@@ -1,4 +1,13 @@
-import { copyFileSync, mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { describe, expect, test } from 'vitest';
@@ -40,8 +49,28 @@ describe('a database file', () => {
     expect(missingInDatabase(directory)).toBeUndefined();
     writeFileSync(join(directory, 'data.mdb'), '');
     expect(missingInDatabase(directory)).toBeUndefined();
-    writeFileSync(join(directory, 'data.mdb'), 'no database at all');
-    expect(missingInDatabase(directory)).toBeUndefined();
+  });
+
+  test('that LMDB refuses is found out before the process would end for it', async () => {
+    const directory = await filled();
+    for (const bytes of [1, 100, 167, PAGE, PAGE + 100])
+      expect(missingInDatabase(cutTo(directory, bytes))).toMatch(
+        new RegExp(`first pages are damaged: it has ${bytes} bytes$`),
+      );
+    const damaged = (at: number, bytes: string): string => {
+      const copy = cutTo(directory, statSync(join(directory, 'data.mdb')).size);
+      const file = openSync(join(copy, 'data.mdb'), 'r+');
+      writeSync(file, bytes, at);
+      closeSync(file);
+      return copy;
+    };
+    // Kind of page, magic, version, size of the map; of the first and the second page.
+    for (const page of [0, PAGE])
+      for (const at of [18, 24, 28, 46])
+        expect(missingInDatabase(damaged(page + at, 'AA'))).toContain('first pages are damaged');
+    const other = temporaryDirectory();
+    writeFileSync(join(other, 'data.mdb'), 'no database at all');
+    expect(missingInDatabase(other)).toContain('is no database');
   });
 
   test('that was cut short anywhere is found out before LMDB would read behind its end', async () => {

@@ -1,10 +1,10 @@
 /**
  * Whether a database file is whole. LMDB maps the file into memory and believes what it says of its own length: reading a page behind
- * the end of a file that was cut short ends the process with SIGBUS, without a line. So the end is compared before LMDB opens it.
+ * the end of a file that was cut short ends the process with SIGBUS, without a line. So the end is compared before LMDB opens it. And
+ * what LMDB itself refuses in the two pages at the beginning ends the process with SIGSEGV in its binding: so they are looked at, too.
  *
  * A file may be shorter than its last page number says, if the pages at the end are free. Only then the trees are walked, and every
- * page that one of them names must be there. The layout is that of LMDB's data version 2 on machines of 64 bits; a file of another
- * layout is left to LMDB, which refuses it.
+ * page that one of them names must be there. The layout is that of LMDB's data version 2 on machines of 64 bits.
  *
  *   page:  number u64 | transaction u64 | pad u16 | flags u16 | lower u16 | upper u16 | offsets of nodes u16 ...
  *   meta:  a page's header | magic u32 | version u32 | address u64 | map size u64 | free tree | main tree | last page u64 | transaction u64
@@ -22,8 +22,11 @@ const TREE_BYTES = 48;
 const NODE_BYTES = 8;
 const LOWEST_PAGE_SIZE = 256;
 const LARGEST_PAGE_SIZE = 64 * 1024;
+/** More than an address space has. */
+const LARGEST_MAP = 2n ** 47n;
 const BRANCH = 0x01;
 const LEAF = 0x02;
+const META = 0x08;
 /** Of a node: its data is on pages of its own; its data is a tree. */
 const ON_PAGES = 0x01;
 const IS_TREE = 0x02;
@@ -54,8 +57,11 @@ export function missingInDatabase(directory: string): string | undefined {
 }
 
 function missingIn(file: DatabaseFile, path: string): string | undefined {
+  // LMDB makes a database of an empty file.
+  if (file.size === 0) return undefined;
   const meta = newestMeta(file);
-  if (meta === undefined) return undefined;
+  if (meta === undefined)
+    return `The file ${path} is no database, or its first pages are damaged: it has ${file.size} bytes`;
   const { pageSize, lastPage } = meta;
   // Asked for after the meta pages were read: another process may be writing to the file.
   const { size } = file;
@@ -65,19 +71,21 @@ function missingIn(file: DatabaseFile, path: string): string | undefined {
   return `The file ${path} was cut short: it has ${size} of ${named} bytes`;
 }
 
-/** The one that LMDB would take. */
+/** The one that LMDB would take. It takes none unless both can be read. */
 function newestMeta(file: DatabaseFile): Meta | undefined {
   const first = metaAt(file, 0);
-  if (first === undefined) return undefined;
-  const second = metaAt(file, first.pageSize);
-  return second !== undefined && second.transaction > first.transaction ? second : first;
+  const second = first && metaAt(file, first.pageSize);
+  if (first === undefined || second === undefined) return undefined;
+  return second.transaction > first.transaction ? second : first;
 }
 
 function metaAt(file: DatabaseFile, at: number): Meta | undefined {
   const page = file.read(at, HEADER + META_BYTES);
   if (page === undefined) return undefined;
   const meta = page.subarray(HEADER);
+  if ((page.readUInt16LE(18) & META) === 0) return undefined;
   if (meta.readUInt32LE(0) !== MAGIC || (meta.readUInt32LE(4) & 0xffff) !== VERSION) return undefined;
+  if (meta.readBigUInt64LE(16) > LARGEST_MAP) return undefined;
   const [free, main] = [meta.subarray(24), meta.subarray(24 + TREE_BYTES)];
   const pageSize = free.readUInt32LE(0);
   if (pageSize < LOWEST_PAGE_SIZE || pageSize > LARGEST_PAGE_SIZE) return undefined;
