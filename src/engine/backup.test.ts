@@ -65,8 +65,8 @@ describe('a backup', () => {
     const manifest = await taking;
     await later;
     expect(manifest).toMatchObject({ partitionSet: PARTITION_SET, lsn: 50 });
-    // A log may be tidied at any time.
-    expect(manifest.entries).toBe(51 - manifest.base);
+    // A log may be tidied at any time: then some documents are in the backup beside the rest of the log.
+    expect(manifest.entries).toBeGreaterThanOrEqual(51 - manifest.base);
     const store = emptyStore();
     await restoreBackup(path, store);
     for (let id = 0; id < 20; id += 1)
