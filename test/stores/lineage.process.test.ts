@@ -204,6 +204,12 @@ describe('redis', () => {
       (await tellRedis(replica.port, 'INFO', 'replication')).includes('master_link_status:up'),
     );
     await tellRedis(replica.port, 'REPLICAOF', 'NO', 'ONE');
+    // What it copied it writes to a file of its own, and is refused until it has one.
+    await until('the replica has its file', async () =>
+      /aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0/.test(
+        await tellRedis(replica.port, 'INFO', 'persistence'),
+      ),
+    );
     const another = await named(opened('promoted'));
     expect(typesOf(await another.handle([accept('k', 1, 'acknowledged')], 0))).toEqual(['2b']);
 

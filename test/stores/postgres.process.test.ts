@@ -21,7 +21,7 @@ import { storeAcceptorConformance } from '../conformance/store-acceptor.ts';
 import { findProgram, needProgram } from '../support/programs.ts';
 import { until } from '../support/until.ts';
 import { badDays } from './bad-days.ts';
-import { restarts } from './restarts.ts';
+import { isRetired, restarts } from './restarts.ts';
 import { type PostgresServer, startPostgres } from './servers/postgres.ts';
 
 let server: PostgresServer;
@@ -274,6 +274,56 @@ describe('postgres tells what it is', () => {
     const nowhere = storeAt(`postgres://postgres@127.0.0.1:${server.port}/nowhere`);
     const message = expect.stringContaining('has no such database');
     expect(await errorOf(nowhere.prepare())).toMatchObject({ code: 'STORE_FAILED', message });
+  });
+});
+
+describe('postgres that becomes unsafe while it is used', () => {
+  const refused = (what: string): object => ({
+    code: 'STORE_FAILED',
+    message: expect.stringContaining(what),
+  });
+
+  test.each([
+    ['fsync = off', 'set fsync = on'],
+    ['full_page_writes = off', 'set full_page_writes = on'],
+    ['zero_damaged_pages = on', 'set zero_damaged_pages = off'],
+  ])(
+    'by %s is refused from the next look on, and works again when that is mended',
+    async (setting, wayOut) => {
+      const store = await preparedAt(newPlace('changed'));
+      await store.lookAgain();
+      await configure(setting);
+      expect(await errorOf(store.lookAgain())).toMatchObject(refused(wayOut));
+      expect(await errorOf(store.read(['k']))).toMatchObject(refused(wayOut));
+      await server.query(`ALTER SYSTEM RESET ${setting.split(' ')[0]}`);
+      await server.query('SELECT pg_reload_conf()');
+      await until('it is well again', () => store.lookAgain().then(() => true));
+      expect(await store.read(['k'])).toEqual([undefined]);
+      expect(store.lineage.broken).toBeUndefined();
+    },
+  );
+
+  test('by an altered table is refused from the next look on', async () => {
+    const place = newPlace('changed');
+    const store = await preparedAt(place);
+    await server.query(`ALTER TABLE "${place}" SET UNLOGGED`);
+    expect(await errorOf(store.lookAgain())).toMatchObject(refused('SET LOGGED'));
+    await server.query(`ALTER TABLE "${place}" SET LOGGED`);
+    await until('it is well again', () => store.lookAgain().then(() => true));
+  });
+
+  test('and ends before that is mended is not used again, by anybody', async () => {
+    const place = newPlace('changed');
+    const store = await preparedAt(place);
+    const acceptor = new StoreAcceptor(store);
+    await acceptor.describe();
+    expect(typesOf(await acceptor.handle([accept('k', 1, 'v')], 0))).toEqual(['2b']);
+    await configure('fsync = off');
+    expect(await errorOf(store.lookAgain())).toMatchObject(refused('set fsync = on'));
+    await server.query('ALTER SYSTEM RESET fsync');
+    await server.kill();
+    await server.start();
+    await isRetired(server, place, acceptor, 'would lose what it answered with the power (fsync is off)');
   });
 });
 

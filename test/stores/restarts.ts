@@ -3,8 +3,10 @@
  * is there, with its text and its version, and of those that were not answered each was carried out or not. A server that does not claim to
  * survive a kill (an emulator) ends in an orderly way in its `kill`.
  */
-import type { AcceptorStore, StoredDocument } from 'baton/caspaxos';
+import { type AcceptorStore, StoreAcceptor, type StoredDocument } from 'baton/caspaxos';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { errorOf } from '../caspaxos/clusters.ts';
+import { promise, query } from '../conformance/messages.ts';
 import { newPlace } from '../conformance/store.ts';
 import { until } from '../support/until.ts';
 import { openStoreAt } from './bad-days.ts';
@@ -34,10 +36,32 @@ export function restarts(name: string, server: () => StoreServer): void {
   });
 }
 
+/** It was unsafe while this acceptor used it, and has ended since: nobody uses it any more, not even who comes later. */
+export async function isRetired(
+  server: StoreServer,
+  place: string,
+  acceptor: StoreAcceptor,
+  what: string,
+): Promise<void> {
+  const behind = {
+    code: 'ACCEPTOR_BEHIND',
+    message: expect.stringContaining(`it ended after it was seen that it ${what}`),
+  };
+  const isJudged = async (): Promise<boolean> =>
+    (await errorOf(acceptor.handle([query('k')], 0))).code === 'ACCEPTOR_BEHIND';
+  await until('it has been looked at anew', isJudged);
+  expect(await errorOf(acceptor.handle([promise('k', 9)], 0))).toMatchObject(behind);
+  const later = new StoreAcceptor(openStoreAt(server, place));
+  await until(
+    'the finding is lasting',
+    async () => (await errorOf(later.describe())).code === 'ACCEPTOR_BEHIND',
+  );
+  expect(await errorOf(later.describe())).toMatchObject(behind);
+}
+
 /** Batches of conditional writes without end, from several writers with documents of their own. */
 export class WriteLoad {
   readonly #open: () => AcceptorStore;
-  readonly #store: AcceptorStore;
   readonly #answered = new Map<string, StoredDocument>();
   /** Texts that were written, or not: nobody was told which. */
   readonly #openEnded = new Map<string, string>();
@@ -45,12 +69,11 @@ export class WriteLoad {
 
   private constructor(open: () => AcceptorStore) {
     this.#open = open;
-    this.#store = open();
   }
 
   static async begin(server: StoreServer, place: string): Promise<WriteLoad> {
     const load = new WriteLoad(() => openStoreAt(server, place));
-    await load.#store.prepare?.();
+    await load.#open().prepare?.();
     return load;
   }
 
@@ -58,8 +81,11 @@ export class WriteLoad {
   async interruptedBy(interruption: () => Promise<void>): Promise<void> {
     const enough = this.#count + ENOUGH;
     let isOver = false;
+    // A new one: a connection that broke in an earlier interruption may be noticed only by the call that meets it.
+    const store = this.#open();
+    await until('the server answers', () => store.read(['register/0/0']));
     const writers = Promise.all(
-      Array.from({ length: WRITERS }, (_, writer) => this.#write(writer, () => isOver)),
+      Array.from({ length: WRITERS }, (_, writer) => this.#write(store, writer, () => isOver)),
     );
     onTestFinished(() => {
       isOver = true;
@@ -70,8 +96,8 @@ export class WriteLoad {
     await writers;
   }
 
-  /** Seen by somebody who was not there. */
-  async isAllThere(): Promise<void> {
+  /** Seen by somebody who was not there. `others`: documents of somebody else. */
+  async isAllThere(others: readonly string[] = []): Promise<void> {
     const store = this.#open();
     const keys = [...new Set([...this.#answered.keys(), ...this.#openEnded.keys()])].toSorted();
     const documents = await until('the server answers', () => store.read(keys));
@@ -83,11 +109,11 @@ export class WriteLoad {
     }
     this.#openEnded.clear();
     const listed = await store.list('register/', 2 * keys.length);
-    expect(listed.toSorted()).toEqual([...this.#answered.keys()].toSorted());
+    expect(listed.toSorted()).toEqual([...this.#answered.keys(), ...others].toSorted());
   }
 
   /** Until a batch fails, or it is over. */
-  async #write(writer: number, isOver: () => boolean): Promise<void> {
+  async #write(store: AcceptorStore, writer: number, isOver: () => boolean): Promise<void> {
     const keys = Array.from({ length: DOCUMENTS_EACH }, (_, at) => `register/${writer}/${at}`);
     while (!isOver()) {
       const writes = keys.map((key) => {
@@ -97,7 +123,7 @@ export class WriteLoad {
       for (const { key, text } of writes) this.#openEnded.set(key, text);
       let results;
       try {
-        results = await this.#store.write(writes);
+        results = await store.write(writes);
       } catch {
         return;
       }

@@ -10,7 +10,9 @@ import { CasPaxosError } from '../errors.ts';
 import type { Lineage } from './lineage.ts';
 import { loadPeer } from './peer.ts';
 import { lineOf } from './postgres-line.ts';
+import { type Circumstances, complaintAbout, LOOK_AROUND } from './postgres-safety.ts';
 import type { PostgresTable, Statement } from './postgres-statements.ts';
+import { SafetyWatch } from './safety-watch.ts';
 import type { StoreUrl } from './store-url.ts';
 
 export interface ConnectionsOptions {
@@ -23,7 +25,6 @@ export interface ConnectionsOptions {
 
 const RECONNECT_AFTER_MS = 100;
 const GOODBYE_MS = 250;
-const OLDEST_RELEASE = 120_000;
 
 /** One place for a connection, whether it is made, in the making, or broken. */
 interface Lane {
@@ -35,35 +36,11 @@ interface Lane {
   turn: Promise<void>;
 }
 
-/** What a server says of itself on a new connection. */
-interface Circumstances {
-  readonly release: number;
-  readonly standby: boolean;
-  readonly fsync: string;
-  readonly pages: string;
-  readonly encoding: string;
-  readonly kind: string | null;
-  readonly persistence: string | null;
-  readonly filtered: boolean | null;
-}
-
-/**
- * Sequential scans are off: a prepared statement keeps the plan that it was made with while the table was small, and would read
- * all of a table that has grown since, for every write, until somebody analyses it.
- */
-const LOOK_AROUND = `
-  SELECT current_setting('server_version_num')::int AS release, pg_is_in_recovery() AS standby,
-    current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
-    current_setting('server_encoding') AS encoding,
-    c.relkind AS kind, c.relpersistence AS persistence, row_security_active(c.oid) AS filtered,
-    set_config('statement_timeout', $2, false), set_config('default_transaction_isolation', 'read committed', false),
-    set_config('enable_seqscan', 'off', false)
-  FROM (SELECT to_regclass($1) AS oid) AS named LEFT JOIN pg_class AS c ON c.oid = named.oid`;
-
 export class PostgresConnections {
   readonly #target: StoreUrl;
   readonly #table: PostgresTable;
   readonly #options: ConnectionsOptions;
+  readonly #watch: SafetyWatch;
   readonly #lanes: readonly Lane[];
   #failure: unknown;
   #failedAt = -Infinity;
@@ -74,6 +51,7 @@ export class PostgresConnections {
     this.#target = target;
     this.#table = table;
     this.#options = options;
+    this.#watch = new SafetyWatch(options.lineage);
     this.#lanes = Array.from({ length: options.most }, () => ({
       connection: undefined,
       socket: undefined,
@@ -88,6 +66,29 @@ export class PostgresConnections {
   }
 
   async ask<R>(statement: Statement, values: readonly unknown[], signal: AbortSignal): Promise<readonly R[]> {
+    return this.#inTurn(signal, async (client) => {
+      this.#requests += 1;
+      const { rows } = await client.query({ ...statement, values: [...values] });
+      return rows as R[];
+    });
+  }
+
+  /** Whether the server still keeps what it answers. If it does not, all connections end: whoever connects is told why. */
+  async look(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#inTurn(signal, (client) => this.#lookAround(client));
+    } catch (error) {
+      if (error instanceof CasPaxosError && error.code === 'STORE_FAILED') this.#lanes.forEach(drop);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#lanes.map(leave));
+  }
+
+  async #inTurn<T>(signal: AbortSignal, work: (client: Client) => Promise<T>): Promise<T> {
     const lane = this.#lanes.reduce((best, other) => (isBetter(other, best) ? other : best));
     const giveUp = (): void => this.#giveUp(lane, signal.reason);
     signal.addEventListener('abort', giveUp, { once: true });
@@ -100,20 +101,12 @@ export class PostgresConnections {
     try {
       await before;
       signal.throwIfAborted();
-      const client = await this.#connect(lane);
-      this.#requests += 1;
-      const { rows } = await client.query({ ...statement, values: [...values] });
-      return rows as R[];
+      return await work(await this.#connect(lane));
     } finally {
       endTurn();
       lane.calls -= 1;
       signal.removeEventListener('abort', giveUp);
     }
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.all(this.#lanes.map(leave));
   }
 
   #connect(lane: Lane): Promise<Client> {
@@ -145,6 +138,8 @@ export class PostgresConnections {
     client.on('end', broken);
     await client.connect();
     await this.#lookAround(client);
+    this.#requests += 1;
+    this.#watch.line(await lineOf(client));
     lane.isReady = lane.socket === socket;
     return client;
   }
@@ -173,12 +168,11 @@ export class PostgresConnections {
     const values = [this.#table.name, String(this.#options.timeoutMs)];
     this.#requests += 1;
     const { rows } = await client.query<Circumstances>(LOOK_AROUND, values);
-    const complaint = complaintAbout(rows[0]!, this.#table);
-    if (complaint !== undefined)
-      throw new CasPaxosError('STORE_FAILED', `Acceptor ${this.#target.place} ${complaint}.`);
-    this.#requests += 1;
-    const line = await lineOf(client);
-    if (line !== undefined) this.#options.lineage.saw(line);
+    const found = rows[0]!;
+    const complaint = complaintAbout(found, this.#table);
+    if (complaint === undefined) return this.#watch.safe(found.life);
+    if (complaint.forgets) this.#watch.unsafe(found.life, complaint.what);
+    throw new CasPaxosError('STORE_FAILED', `Acceptor ${this.#target.place} ${complaint.what}.`);
   }
 
   #failed(lane: Lane, error: unknown): void {
@@ -192,25 +186,6 @@ export class PostgresConnections {
     if (!late.isReady) this.#failed(late, reason);
     for (const lane of this.#lanes) if (lane === late || lane.calls === 0) drop(lane);
   }
-}
-
-function complaintAbout(found: Circumstances, table: PostgresTable): string | undefined {
-  if (found.release < OLDEST_RELEASE) return 'is older than PostgreSQL 12; use a newer one';
-  if (found.standby) return 'is a standby, which may lag behind; name the primary server';
-  if (found.fsync !== 'on')
-    return 'would lose what it answered with the power (fsync is off); set fsync = on in its configuration';
-  if (found.pages !== 'on')
-    return 'may tear its pages in a crash (full_page_writes is off); set full_page_writes = on in its configuration';
-  if (found.encoding !== 'UTF8')
-    return `has a database with the encoding ${found.encoding}, which cannot hold every text; use one with UTF8`;
-  if (found.kind === null) return undefined;
-  // A partitioned one would need a look at each of its parts: one of them may be unlogged.
-  if (found.kind !== 'r') return `has something else than a plain table under the name ${table.name}`;
-  if (found.persistence !== 'p')
-    return `empties its table in a crash; run: ALTER TABLE ${table.name} SET LOGGED`;
-  if (found.filtered === true)
-    return `hides rows of its table from this user; run: ALTER TABLE ${table.name} DISABLE ROW LEVEL SECURITY`;
-  return undefined;
 }
 
 /** Fewer calls; among idle ones, a connection that is there. */

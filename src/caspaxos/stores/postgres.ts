@@ -2,8 +2,8 @@
  * `postgres://`: one table of one database, a row for each document. A batch is one statement and one commit, however many
  * registers it is about (`postgres-statements.ts` says how it keeps two of them from waiting for each other).
  *
- * What has to be true of the server is asked on every new connection: that it is no standby, that a commit that it
- * answers is on its disk, and that it is of the line of memory that it was (`postgres-line.ts`).
+ * What has to be true of the server is asked on every new connection, and in part every few seconds (`postgres-safety.ts`): that it is no
+ * standby, that a commit that it answers is on its disk, and that it is of the line of memory that it was (`postgres-line.ts`).
  */
 import { CasPaxosError } from '../errors.ts';
 import { Lineage } from './lineage.ts';
@@ -114,16 +114,22 @@ export class PostgresStore implements AcceptorStore {
     return rows.map(({ key }) => unstored(key));
   }
 
+  async lookAgain(): Promise<void> {
+    await this.#within('SELECT', (signal) => this.#connections.look(signal));
+  }
+
   async close(): Promise<void> {
     await this.#connections.close();
   }
 
+  #ask<R>(right: string, statement: Statement, values: readonly unknown[]): Promise<readonly R[]> {
+    return this.#within(right, (signal) => this.#connections.ask<R>(statement, values, signal));
+  }
+
   /** `right`: what the user must be allowed to do with the table. */
-  async #ask<R>(right: string, statement: Statement, values: readonly unknown[]): Promise<readonly R[]> {
+  async #within<T>(right: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     try {
-      return await withTimeLimit(this.url, this.#timeoutMs, (signal) =>
-        this.#connections.ask<R>(statement, values, signal),
-      );
+      return await withTimeLimit(this.url, this.#timeoutMs, work);
     } catch (error) {
       throw postgresError(error, { url: this.url, table: this.#table, right });
     }

@@ -52,7 +52,8 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     name: 'PostgreSQL',
     where: (place) => `the table ${tableOf(place)} of the database ${place.path[0] ?? '(the default)'}`,
     verified: [
-      'fsync and full_page_writes are on; every write asks for synchronous_commit itself',
+      'fsync and full_page_writes are on, zero_damaged_pages is off; every write asks for synchronous_commit itself',
+      'its table is logged',
       'it is no standby',
     ],
     seeTo: [

@@ -64,8 +64,8 @@ describe('a sound store', () => {
     const name = newName();
     await survey(() => new MemoryStore(name));
     const acceptor = new StoreAcceptor(new MemoryStore(name));
-    expect(await acceptor.list('', 10)).toEqual([]);
     expect((await acceptor.describe()).hasRegisters).toBe(false);
+    expect(await acceptor.list('', 10)).toEqual([]);
   });
 
   test('in use is not disturbed, and is recognised', async () => {
