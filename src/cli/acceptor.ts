@@ -100,6 +100,8 @@ async function runAcceptor(flags: AcceptorFlags): Promise<void> {
   const { id, sequence, configuration } = acceptor;
   hangUp = () => void reload(load, place, server, log);
   log.info({ url: server.url, data, id, sequence, set: configuration?.number ?? 0 }, 'acceptor is ready');
+  if (acceptor.retired !== undefined)
+    log.error({ id, ...acceptor.retired }, 'acceptor is retired: it refuses everything');
   await toldToStop(flags);
   log.info({ id }, 'stopping: answering what was begun');
   await server.close();

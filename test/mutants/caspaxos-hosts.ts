@@ -156,6 +156,16 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     simulated: THE_SERVICE,
   },
   {
+    id: 'service-finding-kept-to-itself',
+    rule: 8,
+    what: 'that an acceptor service is an old copy is known to the process that found it out, and to no other',
+    file: `${ROOM}/service/client.ts`,
+    find: '            this.#retire(connection);\n',
+    replace: '',
+    tests: ['src/caspaxos/service/retirement.test.ts'],
+    simulated: THE_SERVICE,
+  },
+  {
     id: 'service-takes-older-sets',
     rule: 9,
     what: 'the acceptor service answers a proposer of an older set',

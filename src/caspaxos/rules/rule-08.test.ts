@@ -153,6 +153,27 @@ describe.each(Object.keys(scenes) as (keyof typeof scenes)[])('rule 8: an accept
       expect(await another.change('k', increment)).toMatchObject({ outcome: 'committed', value: 2 });
     },
   );
+
+  test('that one process has found behind is not taken by one that starts later', async () => {
+    const { cluster, openAnother, remember, comeBack } = await scenes[kind]();
+    await cluster.change('k', increment);
+    await remember();
+    for (let at = 0; at < 3; at += 1) await cluster.change('k', increment);
+    await until('all acceptors are up', () => cluster.acceptors.every(({ state }) => state === 'up'));
+    await comeBack('behind');
+    const isFound = (): boolean => cluster.acceptors[0]?.error?.code === 'ACCEPTOR_BEHIND';
+    await until('it is found out', async () => {
+      await cluster.change('k', (value) => value);
+      return isFound();
+    });
+    const another = await openAnother();
+    expect(await another.change('k', increment)).toMatchObject({ outcome: 'committed', value: 5 });
+    expect(another.acceptors.map(({ error }) => error?.code)).toEqual([
+      'ACCEPTOR_BEHIND',
+      undefined,
+      undefined,
+    ]);
+  });
 });
 
 describe('rule 8: an acceptor that forgot', () => {

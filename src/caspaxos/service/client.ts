@@ -14,8 +14,10 @@ import {
   type Configuration,
   type RegisterReply,
   type RegisterRequest,
+  type Retirement,
 } from '../core/index.ts';
-import { asCasPaxosError, CasPaxosError, isErrorCode } from '../errors.ts';
+import { asCasPaxosError, CasPaxosError, type ErrorCode, isErrorCode } from '../errors.ts';
+import { retirementError } from '../retired.ts';
 import { flattenRequests, pack, unflattenReplies, unpack } from './codec.ts';
 import { frame, FrameSplitter } from './frames.ts';
 import {
@@ -23,6 +25,7 @@ import {
   type CallName,
   MAX_ANSWER_BYTES,
   NO_CERTIFICATE,
+  type Standing,
   STREAM_PATH,
   STREAM_PROTOCOL,
 } from './wire.ts';
@@ -56,6 +59,9 @@ interface Connection {
 
 /** After a failed connection, calls fail at once for this long instead of each trying again. */
 const RECONNECT_AFTER_MS = 100;
+const RETIRE_AGAIN_MS = 1000;
+/** Whether what was asked was done nobody knows. */
+const AWAY: ReadonlySet<ErrorCode> = new Set(['UNREACHABLE', 'TIMED_OUT']);
 
 export class ServiceAcceptor implements Acceptor {
   readonly url: string;
@@ -73,6 +79,10 @@ export class ServiceAcceptor implements Acceptor {
   /** The number of the newest set that it is known to know. */
   #set = 0;
   #lost: CasPaxosError | undefined;
+  /** What it once told, and tells no more: it has to be retired. */
+  #finding: Standing | undefined;
+  #retiring: Promise<void> | undefined;
+  #retiredAt = -Infinity;
   #closed = false;
   #reaper: NodeJS.Timeout | undefined;
 
@@ -129,9 +139,13 @@ export class ServiceAcceptor implements Acceptor {
   }
 
   async #call(name: CallName, argument: unknown): Promise<unknown> {
-    if (this.#lost !== undefined) throw this.#lost;
+    if (this.#lost !== undefined) {
+      this.#retireAgain();
+      throw this.#lost;
+    }
     const { socket, pending } = await this.#connect();
-    // Connecting may have shown who is there.
+    // Connecting may have shown who is there; that is made lasting before anybody hears of it.
+    await this.#retiring;
     if (this.#lost !== undefined) throw this.#lost;
     // It may have broken in the very moment in which it was made: then nobody would ever answer.
     if (socket.destroyed) throw new CasPaxosError('UNREACHABLE', `Acceptor ${this.url} closed the stream.`);
@@ -142,6 +156,41 @@ export class ServiceAcceptor implements Acceptor {
   #nameCluster(connection: Connection): void {
     if (this.#cluster !== undefined && !connection.socket.destroyed)
       this.#send(connection, 'cluster', this.#cluster).catch(() => undefined);
+  }
+
+  /** It is an old copy: it has to refuse everybody from now on, those too who have nothing to compare with. */
+  #retire(connection: Connection): void {
+    if (this.#finding === undefined || this.#retiring !== undefined) return;
+    this.#retiredAt = performance.now();
+    this.#retiring = this.#sayRetired(connection, this.#finding).finally(() => {
+      this.#retiring = undefined;
+    });
+  }
+
+  /** Never rejects. */
+  async #sayRetired(connection: Connection, { sequence, set }: Standing): Promise<void> {
+    try {
+      await this.#send(connection, 'retire', [this.#expectedId, sequence, set]);
+    } catch (error) {
+      // Another refusal is an answer: an earlier version knows no such call. The configuration's register is told all the same.
+      if (error instanceof CasPaxosError && AWAY.has(error.code)) return;
+    }
+    this.#finding = undefined;
+  }
+
+  /** Its answer was lost: as long as somebody asks for this acceptor it is told again. */
+  #retireAgain(): void {
+    if (this.#finding === undefined || this.#closed) return;
+    if (performance.now() - this.#retiredAt < RETIRE_AGAIN_MS) return;
+    this.#retiredAt = performance.now();
+    try {
+      void this.#connect().then(
+        (connection) => this.#retire(connection),
+        () => undefined,
+      );
+    } catch {
+      // It could not be reached a moment ago.
+    }
   }
 
   #send({ socket, pending }: Connection, name: CallName, argument: unknown): Promise<unknown> {
@@ -204,6 +253,7 @@ export class ServiceAcceptor implements Acceptor {
             clearTimeout(timer);
             this.#onGreeting(answer);
             this.#nameCluster(connection);
+            this.#retire(connection);
             return resolve();
           });
         } catch (error) {
@@ -251,8 +301,9 @@ export class ServiceAcceptor implements Acceptor {
   #onGreeting([, sequence, greeting, code, message]: AnswerFrame): void {
     if (code !== undefined)
       throw new CasPaxosError(isErrorCode(code) ? code : 'PROTOCOL_MISMATCH', message ?? code);
-    const { id, set } = (greeting ?? {}) as { id?: unknown; set?: unknown };
+    const { id, set, retired } = (greeting ?? {}) as Partial<Record<string, unknown>>;
     if (!isName(id) || !isCount(set)) throw malformed();
+    const seen = { sequence: this.#sequence, set: this.#set };
     this.#expectedId ??= id;
     if (id !== this.#expectedId) {
       if (sequence === 0) this.#lose('ACCEPTOR_EMPTY', `it came back empty, as ${id}`);
@@ -266,6 +317,9 @@ export class ServiceAcceptor implements Acceptor {
         `it is at ${sequence} but had been at ${this.#sequence}, as from an old copy`,
       );
     }
+    if (this.#lost?.code === 'ACCEPTOR_BEHIND') this.#finding = retired === undefined ? seen : undefined;
+    else if (retired !== undefined && id === this.#expectedId)
+      this.#lost = retirementError(retirementIn(retired));
     this.#sequence = Math.max(this.#sequence, sequence);
     this.#set = Math.max(this.#set, set);
   }
@@ -295,6 +349,12 @@ export class ServiceAcceptor implements Acceptor {
   #lose(code: 'ACCEPTOR_EMPTY' | 'ACCEPTOR_FOREIGN' | 'ACCEPTOR_BEHIND', what: string): void {
     this.#lost ??= new CasPaxosError(code, `Acceptor ${this.url} is not used any more: ${what}. Replace it.`);
   }
+}
+
+function retirementIn(value: unknown): Retirement {
+  const { code, why } = (value ?? {}) as Partial<Record<string, unknown>>;
+  if (!isName(code) || !isName(why)) throw malformed();
+  return { code, why };
 }
 
 /** Throws on anything that is not an answer. */

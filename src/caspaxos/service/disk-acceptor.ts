@@ -17,12 +17,14 @@ import {
   type RegisterRecord,
   type RegisterReply,
   type RegisterRequest,
+  type Retirement,
 } from '../core/index.ts';
 import { missingInDatabase } from '../directory/database-file.ts';
 import { type DirectoryLock, lockDirectory } from '../directory/lock.ts';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import { UTF8_KEYS } from '../lmdb-keys.ts';
 import { thisProcess } from '../process-name.ts';
+import { retirementError } from '../retired.ts';
 import { decodeIdentity, encodeIdentity, type IdentityDocument } from '../stores/documents.ts';
 import { IDENTITY_KEY } from '../stores/keys.ts';
 import { flattenEntries, IN_THE_JOURNAL, type JournalEntry, pack, replayEntries, unpack } from './codec.ts';
@@ -30,6 +32,7 @@ import { committed } from './committed.ts';
 import { DEFAULT_JOURNAL_BYTES, Journal, type JournalRecord } from './journal.ts';
 import { openedAgain } from './opening.ts';
 import { RecordTable } from './record-table.ts';
+import type { Standing } from './wire.ts';
 
 const OWNER_KEY = 'owner';
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
@@ -114,6 +117,11 @@ export class DiskAcceptor implements Acceptor {
     return this.#journal.sequence;
   }
 
+  /** It was found to be an old copy, and refuses everything for good: replace it. */
+  get retired(): Retirement | undefined {
+    return this.#identity.retired;
+  }
+
   /** Its disk failed: nothing more is answered until a restart has looked at what is there. */
   get isBroken(): boolean {
     return this.#broken !== undefined;
@@ -126,7 +134,7 @@ export class DiskAcceptor implements Acceptor {
   }
 
   async describe(): Promise<AcceptorDescription> {
-    this.#refuseWhenBroken();
+    this.#refuseWhenUseless();
     const { id, configuration } = this.#identity;
     return { id, configuration, hasRegisters: !this.#table.isEmpty };
   }
@@ -145,6 +153,24 @@ export class DiskAcceptor implements Acceptor {
     });
   }
 
+  /**
+   * Somebody has seen more of it than it `told` him now, so it comes from an old copy: it answers nobody any more, in no later life.
+   * What he has seen it has to take his word for; whoever has the token could do worse than stop it.
+   */
+  retire(id: string, seen: Standing, told: Standing): Promise<void> {
+    return this.#inTurn(async () => {
+      if (id !== this.id || (seen.sequence <= told.sequence && seen.set <= told.set))
+        throw new CasPaxosError('PROTOCOL_MISMATCH', `Acceptor ${this.id} is no old copy of ${id}.`);
+      const [what, was, is] =
+        seen.set > told.set
+          ? ['it knows set', seen.set, told.set]
+          : ['it is at', seen.sequence, told.sequence];
+      const why = `Acceptor ${id} is not used any more: ${what} ${is} but had been at ${was}, as from an old copy. Replace it.`;
+      const retired = { code: 'ACCEPTOR_BEHIND', why, at: new Date().toISOString() };
+      await this.#writeIdentity({ ...this.#identity, retired });
+    });
+  }
+
   /** Throws if requests of that cluster are not answered here; undefined: it was not named. */
   checkServes(cluster: string | undefined): void {
     checkServes(this.url, this.#identity, cluster);
@@ -152,6 +178,7 @@ export class DiskAcceptor implements Acceptor {
 
   handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
     return new Promise((resolve, reject) => {
+      this.#refuseWhenUseless();
       this.checkServes(this.#expectedCluster);
       const bytes = journalBytesOf(requests);
       if (bytes > this.#maxBatchBytes) {
@@ -169,7 +196,7 @@ export class DiskAcceptor implements Acceptor {
   }
 
   async list(after: string, limit: number): Promise<readonly string[]> {
-    this.#refuseWhenBroken();
+    this.#refuseWhenUseless();
     await this.#checkpoint();
     return this.#table.list(after, limit);
   }
@@ -187,7 +214,7 @@ export class DiskAcceptor implements Acceptor {
   /** One after another, so that the newest is what stays on disk. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#installing.then(() => {
-      this.#refuseWhenBroken();
+      this.#refuseWhenUseless();
       return work();
     });
     this.#installing = done.catch(() => undefined);
@@ -291,6 +318,11 @@ export class DiskAcceptor implements Acceptor {
     } finally {
       this.#checkpointing = undefined;
     }
+  }
+
+  #refuseWhenUseless(): void {
+    this.#refuseWhenBroken();
+    if (this.retired !== undefined) throw retirementError(this.retired);
   }
 
   #refuseWhenBroken(): void {

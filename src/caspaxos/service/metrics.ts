@@ -47,6 +47,9 @@ export class ServiceMetrics {
       const metric: Gauge = new Gauge({ name, help, registers, collect: () => metric.set(value()) });
     };
     gauge('baton_acceptor_sequence', 'Number of the last durable batch', () => acceptor.sequence);
+    gauge('baton_acceptor_retired', '1: found to be an old copy, and refuses everything: replace it', () =>
+      acceptor.retired === undefined ? 0 : 1,
+    );
     gauge('baton_acceptor_streams', 'Proposers connected', streams);
     gauge('baton_acceptor_set', 'Number of the set of acceptors', () => acceptor.configuration?.number ?? 0);
   }

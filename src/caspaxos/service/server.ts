@@ -175,8 +175,9 @@ export class AcceptorServer {
   }
 
   #respondHealth(response: ServerResponse): void {
-    const status = this.#stopping ? 'stopping' : this.#acceptor.isBroken ? 'failed' : 'ok';
-    const body = JSON.stringify({ status, id: this.#acceptor.id, sequence: this.#acceptor.sequence });
+    const { id, sequence, retired, isBroken } = this.#acceptor;
+    const status = this.#stopping ? 'stopping' : isBroken ? 'failed' : retired ? 'retired' : 'ok';
+    const body = JSON.stringify({ status, id, sequence, ...(retired && { why: retired.why }) });
     reply(response, status === 'ok' ? 200 : 503, `${body}\n`, 'application/json');
   }
 

@@ -5,7 +5,7 @@ import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import { flattenReplies, pack, unflattenRequests, unpack } from './codec.ts';
 import type { DiskAcceptor } from './disk-acceptor.ts';
 import { frame, FrameSplitter } from './frames.ts';
-import type { AnswerFrame, CallFrame } from './wire.ts';
+import type { AnswerFrame, CallFrame, Standing } from './wire.ts';
 
 /** More calls than this under way, and the stream is not read until some are answered. */
 const MAX_UNDER_WAY = 64;
@@ -24,6 +24,8 @@ export class AcceptorStream {
   #underWay = 0;
   #blocked: NodeJS.Timeout | undefined;
   #onIdle: (() => void) | undefined;
+  /** In the greeting. */
+  readonly #told: Standing;
   /** Of the proposer, when it has named it. */
   #cluster: string | undefined;
 
@@ -38,7 +40,9 @@ export class AcceptorStream {
       clearTimeout(this.#blocked);
       onClose();
     });
-    this.#send([0, acceptor.sequence, { id: acceptor.id, set: acceptor.configuration?.number ?? 0 }]);
+    const { id, sequence, retired } = acceptor;
+    this.#told = { sequence, set: acceptor.configuration?.number ?? 0 };
+    this.#send([0, sequence, { id, set: this.#told.set, ...(retired && { retired }) }]);
   }
 
   /** Reads no more; resolves when what was begun is answered. */
@@ -116,6 +120,11 @@ export class AcceptorStream {
       case 'install':
         await this.#acceptor.install(parseConfiguration(String(argument)));
         return true;
+      case 'retire': {
+        const { id, ...seen } = standingIn(argument);
+        await this.#acceptor.retire(id, seen, this.#told);
+        return true;
+      }
       case 'list': {
         this.#acceptor.checkServes(this.#cluster);
         const [after, limit] = argument as readonly unknown[];
@@ -143,6 +152,16 @@ export class AcceptorStream {
 function clusterIn(argument: unknown): string {
   if (typeof argument === 'string' && argument !== '' && argument.length <= MAX_NAME_LENGTH) return argument;
   throw new CasPaxosError('PROTOCOL_MISMATCH', 'That is not the name of a cluster.');
+}
+
+function standingIn(argument: unknown): Standing & { readonly id: string } {
+  const [id, sequence, set] = Array.isArray(argument) ? (argument as readonly unknown[]) : [];
+  if (typeof id === 'string' && isCount(sequence) && isCount(set)) return { id, sequence, set };
+  throw new CasPaxosError('PROTOCOL_MISMATCH', 'That is not what can be seen of an acceptor.');
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /**

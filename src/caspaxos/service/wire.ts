@@ -8,6 +8,10 @@
  *
  * Calls may be answered in any order. The first frame is the server's: [0, sequence, {id, set}]. The client's first call is
  * `cluster`, as soon as it knows to which it belongs: whatever it asks of registers after that is refused by an acceptor of another cluster.
+ *
+ * A client that has seen the acceptor further on than this greeting says so: `retire`, with the id, the sequence and the set that it has seen. An
+ * acceptor that told less of itself on that stream is an old copy of what it was, and refuses everything from then on, for good; the
+ * greeting names the code and the sentence. One that told no less refuses to be retired.
  */
 export const STREAM_PATH = '/v1/stream';
 export const STREAM_PROTOCOL = 'baton-acceptor/1';
@@ -19,7 +23,13 @@ export const DEFAULT_MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 /** A server answers a batch with values, so an answer may be larger than any request. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-export type CallName = 'handle' | 'describe' | 'reserve' | 'install' | 'list' | 'cluster';
+export type CallName = 'handle' | 'describe' | 'reserve' | 'install' | 'list' | 'cluster' | 'retire';
+
+/** What a client has seen of an acceptor, and what the acceptor tells in the greeting. */
+export interface Standing {
+  readonly sequence: number;
+  readonly set: number;
+}
 
 export type CallFrame = readonly [id: number, call: CallName, argument: unknown];
 
