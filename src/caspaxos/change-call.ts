@@ -4,6 +4,7 @@ import type { Backoff, ProposalResult, RegisterChange } from './core/index.ts';
 import type { Deadlines, Expiring } from './deadlines.ts';
 import { type JsonOutcome, outcomeOf } from './editing.ts';
 import { CasPaxosError } from './errors.ts';
+import type { UnknownOperation } from './outcomes.ts';
 import type { Job, Register } from './register.ts';
 
 export interface ChangeCallOptions {
@@ -88,4 +89,17 @@ export function closedError(): CasPaxosError {
 
 export function abortedError(): CasPaxosError {
   return new CasPaxosError('ABORTED', 'The caller aborted.');
+}
+
+/** Ended before it began. What a retried operation did before that is as unknown as it was. */
+export function notBegun(
+  { code, message }: CasPaxosError,
+  retryOf: UnknownOperation | undefined,
+): JsonOutcome {
+  if (retryOf === undefined) return { outcome: 'rejected', error: new CasPaxosError(code, message) };
+  return {
+    outcome: 'unknown',
+    error: new CasPaxosError(code, message, { outcome: 'unknown' }),
+    operation: retryOf,
+  };
 }

@@ -1,33 +1,33 @@
 /**
  * Changing the set of acceptors while everything runs (rule 9), as `core/configuration.ts` lays it out:
  *
+ *   0. reserve the acceptors that come in;
  *   1. decide set n+1, "old and new together", in the configuration's own register;
- *   2. make it known to so many of the old acceptors that no quorum of them is left to proposers of set n;
+ *   2. make it known to a quorum of the new acceptors, then to so many of the old ones that no quorum of them is left to proposers
+ *      of set n (`announce.ts`);
  *   3. list the registers of exactly those acceptors, and rewrite every one under both sets;
  *   4. decide set n+2, the new acceptors alone, and make it known.
  *
- * Whoever runs it may die at any point. The next call, from anywhere, finds the unfinished change and finishes it first.
+ * Whoever runs it may die at any point. The next call, from anywhere, finds the unfinished change and finishes it first, or takes
+ * it back, if it names the acceptors that were in force before.
  */
 import type { Acceptor } from './acceptors.ts';
+import { announce, checkAware, WAY_OUT } from './announce.ts';
 import {
-  type AcceptorMask,
   type AcceptorMember,
   type AcceptorSet,
-  blocks,
   type Configuration,
   joint,
-  maskOf,
   membersOf,
   quorumsOf,
-  quorumsOfSet,
-  type QuorumSystem,
   sameSets,
   settled,
+  withdrawn,
 } from './core/index.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
 import { checkQuorums } from './first-start.ts';
 import { describe, type Membership } from './membership.ts';
-import type { EditConfiguration } from './revisions.ts';
+import type { ConfigurationEdit, EditConfiguration } from './revisions.ts';
 import { CONFIGURATION_KEY } from './values.ts';
 
 export interface SetChange {
@@ -38,6 +38,8 @@ export interface SetChange {
   readonly leaving?: AcceptorMember | undefined;
   readonly rewrite: (key: string) => Promise<void>;
   readonly editConfiguration: EditConfiguration;
+  /** The same, decided by the old acceptors of a change under way alone. */
+  readonly editByOld: (both: Configuration, edit: ConfigurationEdit) => Promise<Configuration>;
 }
 
 const REWRITES_AT_ONCE = 256;
@@ -48,7 +50,15 @@ export async function changeSet(change: SetChange): Promise<void> {
   membership.checkUrls(urls);
   await membership.refresh();
   const installed = membership.configuration;
-  const decided = await editConfiguration((known) => newer(known, installed));
+  // While a change is under way that lost its new acceptors, nothing can be asked of both sets.
+  const decided =
+    installed.previous !== undefined && isBack(change, installed)
+      ? installed
+      : await finishing(
+          editConfiguration((known) => newer(known, installed)),
+          installed,
+        );
+  if (decided.previous !== undefined && isBack(change, decided)) return goBack(change, decided);
   const current =
     decided.previous === undefined ? await bringIntoForce(change, decided) : await finish(change, decided);
 
@@ -62,18 +72,67 @@ export async function changeSet(change: SetChange): Promise<void> {
     const found = newer(known, current);
     return sameSets(found, current) ? joint(found, withRecorded(next, found)) : found;
   });
-  await finish(change, agreed);
-  if (sameMembers(next, agreed)) return;
-  throw new CasPaxosError(
+  const settledSet = await finish(change, agreed);
+  if (!sameMembers(next, settledSet)) throw overtaken();
+}
+
+/** Whether the acceptors that are wanted are those from which the change under way began. */
+function isBack({ membership, urls, quorums }: SetChange, { previous }: Configuration): boolean {
+  const old = new Set(previous!.acceptors.map(({ url }) => url));
+  const isSame = old.size === urls.length && urls.every((url) => old.has(membership.addressOf(url)));
+  const { phase1, phase2 } = previous!.quorums ?? {};
+  return isSame && (quorums === undefined || (quorums.phase1 === phase1 && quorums.phase2 === phase2));
+}
+
+/**
+ * Takes a change back that is not finished. Until set n+2 is decided by both, every change of a register was accepted by a
+ * quorum of the old acceptors, that of the configuration among them. So what they decide alone is in no conflict with
+ * anything: no register has to be rewritten, and whoever would finish the change finds that it is not to be.
+ */
+async function goBack(change: SetChange, both: Configuration): Promise<void> {
+  const { membership, editByOld } = change;
+  const back: ConfigurationEdit = (known) => {
+    const found = newer(known, both);
+    return sameSets(found, both) ? withdrawn(found) : found;
+  };
+  const decided = await editByOld(both, back).catch(async (error: unknown) => {
+    // The old acceptors answer nobody of this set when they know a later one.
+    await membership.refresh();
+    throw membership.configuration.number > both.number ? overtaken() : error;
+  });
+  if (!sameSets(decided, withdrawn(both))) throw overtaken();
+  // Those that would have come are told too, so that a process that knows only them finds the way back.
+  const installed = await membership.install(decided, membersOf(both));
+  checkAware(quorumsOf(decided), installed, 'old');
+  membership.adopt(decided);
+}
+
+function overtaken(): CasPaxosError {
+  return new CasPaxosError(
     'SET_CHANGE_FAILED',
     'Somebody else changed the set of acceptors at the same time. Look, and try again.',
   );
 }
 
+/** What needs quorums of old and new, and cannot have them, says how to go on. */
+async function finishing<T>(work: Promise<T>, { previous }: Configuration): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (previous === undefined || !(error instanceof CasPaxosError) || error.code !== 'DEADLINE_EXCEEDED')
+      throw error;
+    const why = `A change of the set is under way and cannot be finished: ${error.message} ${WAY_OUT}`;
+    throw new CasPaxosError('SET_CHANGE_FAILED', why, { cause: error });
+  }
+}
+
 /** From a decided set n+1 to set n+2 in force. Each step may have been done before. */
 async function finish(change: SetChange, both: Configuration): Promise<Configuration> {
+  return both.previous === undefined ? bringIntoForce(change, both) : finishing(toTheEnd(change, both), both);
+}
+
+async function toTheEnd(change: SetChange, both: Configuration): Promise<Configuration> {
   const { membership, rewrite, editConfiguration } = change;
-  if (both.previous === undefined) return bringIntoForce(change, both);
   const aware = await announce(membership, both);
   const keys = await listAll(membership, aware);
   await inParallel([...keys], REWRITES_AT_ONCE, rewrite);
@@ -84,20 +143,6 @@ async function finish(change: SetChange, both: Configuration): Promise<Configura
     return sameSets(found, both) ? settled(found) : found;
   });
   return bringIntoForce(change, decided, both);
-}
-
-/**
- * Step 2. Returns the old acceptors that know. This process goes over to the set only when they do: from then on its changes
- * raise registers to that number, and a register of a number that no acceptor can explain is out of everybody's reach.
- */
-async function announce(membership: Membership, both: Configuration): Promise<readonly AcceptorMember[]> {
-  const members = membersOf(both);
-  const installed = await membership.install(both, both.previous!.acceptors);
-  checkAware(quorumsOfSet(both.previous!, members), installed, 'old');
-  membership.adopt(both);
-  await membership.install(both, both.acceptors);
-  const oldIds = new Set(both.previous!.acceptors.map(({ id }) => id));
-  return members.filter(({ id }, index) => oldIds.has(id) && (installed & maskOf(index)) !== 0);
 }
 
 /** Step 4, and catching up with a change that somebody else finished. */
@@ -118,21 +163,14 @@ async function bringIntoForce(
   return settledSet;
 }
 
-function checkAware(quorums: QuorumSystem, installed: AcceptorMask, which: 'old' | 'new'): void {
-  if (quorums.isPhase1Quorum(installed) && blocks(quorums, installed)) return;
-  throw new CasPaxosError(
-    'SET_CHANGE_FAILED',
-    `Too few of the ${which} acceptors can be reached to change the set safely.`,
-  );
-}
-
 async function listAll(
   membership: Membership,
   members: readonly AcceptorMember[],
 ): Promise<ReadonlySet<string>> {
   const keys = new Set<string>();
   for (const member of members) {
-    const acceptor = membership.acceptorOf(member)!;
+    const acceptor = membership.acceptorOf(member);
+    if (acceptor === undefined) throw overtaken();
     for (let after = ''; ;) {
       const page = await listPage(acceptor, after);
       for (const key of page) keys.add(key);

@@ -23,12 +23,13 @@ import {
   Pace,
   type JsonEditor,
   parseConfiguration,
+  type ProposerIdentity,
   type ProposerPolicy,
   RegisterChange,
   type RegisterReply,
 } from './core/index.ts';
 import type { Acceptor } from './acceptors.ts';
-import { abortedError, ChangeCall, closedError } from './change-call.ts';
+import { abortedError, ChangeCall, closedError, notBegun } from './change-call.ts';
 import { changeSet } from './change-set.ts';
 import { Deadlines, type Expiring } from './deadlines.ts';
 import { doubted } from './doubts.ts';
@@ -53,12 +54,19 @@ import {
   type Coded,
   committed,
   type ReadResult,
-  type UnknownOperation,
 } from './outcomes.ts';
 import { readEnvelope, readJson, readQuorum } from './read.ts';
 import { Register, type RegisterEnvironment } from './register.ts';
+import type { ConfigurationEdit } from './revisions.ts';
 import type { ServiceTls } from './service/client.ts';
-import { checkKey, checkOperation, CONFIGURATION_KEY, DEFAULT_MAX_VALUE_BYTES, sameJson } from './values.ts';
+import {
+  checkKey,
+  checkOperation,
+  CONFIGURATION_KEY,
+  DEFAULT_MAX_VALUE_BYTES,
+  proposerName,
+  sameJson,
+} from './values.ts';
 import { watchRegister, type WatchOptions } from './watch.ts';
 
 export interface ClusterOptions {
@@ -135,11 +143,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     const host = options.host ?? NODE_HOST;
     this.#host = host;
     this.#deadlines = new Deadlines(host);
-    const identity = {
-      proposer: proposerName(options.proposer ?? 'proposer'),
-      incarnation: 1 + host.randomInteger(2 ** 48 - 2),
-    };
-    const clock = (): number => host.wallClock();
+    const identity = this.#newIdentity();
     this.#origin = `${identity.proposer}/${identity.incarnation.toString(36)}`;
     this.#membership = new Membership({
       ...options,
@@ -153,7 +157,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     });
     this.#environment = {
       host,
-      ballots: new BallotSources(identity, options.ballots ?? hybrid(clock), clock),
+      ballots: this.#newBallots(identity),
       policy: {
         prepareAhead: options.oneRoundTrip ?? true,
         giveUp: options.giveUp ?? DEFAULT_PROPOSER_POLICY.giveUp,
@@ -273,6 +277,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       leaving,
       rewrite: (key) => this.#rewrite(key),
       editConfiguration: (edit) => this.#editConfiguration(edit),
+      editByOld: (both, edit) => this.#editByOld(both, edit),
     });
   }
 
@@ -305,14 +310,19 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     return codec === undefined ? anyJson(maxBytes) : within(codec, maxBytes);
   }
 
-  #run(key: string, editor: JsonEditor, options: ChangeOptions, force = false): Promise<JsonOutcome> {
+  #run(
+    key: string,
+    editor: JsonEditor,
+    options: ChangeOptions,
+    force = false,
+    register = this.#register(key),
+  ): Promise<JsonOutcome> {
     const { signal, retryOf, backoff } = options;
     const early = this.#closed ? closedError() : signal?.aborted ? abortedError() : undefined;
     if (early !== undefined) return Promise.resolve(notBegun(early, retryOf));
     this.#operations += 1;
     const operation = retryOf ?? { origin: this.#origin, sequence: this.#operations };
-    const register = this.#register(key);
-    this.#busy.add(register);
+    if (register === this.#registers.get(key)) this.#busy.add(register);
     return new Promise((resolve) => {
       const call = new ChangeCall(
         {
@@ -389,14 +399,29 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     committed(await this.#run(key, keep, { timeoutMs: REWRITE_TIMEOUT_MS }, true));
   }
 
-  async #editConfiguration(
-    edit: (known: Configuration | undefined) => Configuration,
-  ): Promise<Configuration> {
+  /** By the old acceptors alone: with a register and ballots of its own, as another process would. */
+  async #editByOld(both: Configuration, edit: ConfigurationEdit): Promise<Configuration> {
+    const view = this.#membership.viewOfOld(both);
+    const alone = { ballots: this.#newBallots(), view: () => view, onIdle: () => {} };
+    return this.#editConfiguration(edit, new Register(CONFIGURATION_KEY, { ...this.#environment, ...alone }));
+  }
+
+  #newIdentity(): ProposerIdentity {
+    const proposer = proposerName(this.#options.proposer ?? 'proposer');
+    return { proposer, incarnation: 1 + this.#host.randomInteger(2 ** 48 - 2) };
+  }
+
+  #newBallots(identity = this.#newIdentity()): BallotSources {
+    const clock = (): number => this.#host.wallClock();
+    return new BallotSources(identity, this.#options.ballots ?? hybrid(clock), clock);
+  }
+
+  async #editConfiguration(edit: ConfigurationEdit, register?: Register): Promise<Configuration> {
     const editor: JsonEditor = (json) => {
       const known = json === undefined ? undefined : parseConfiguration(json);
       return { type: 'set', json: JSON.stringify(edit(known)) };
     };
-    const { value } = committed(await this.#run(CONFIGURATION_KEY, editor, {}));
+    const { value } = committed(await this.#run(CONFIGURATION_KEY, editor, {}, false, register));
     return parseConfiguration(value!);
   }
 
@@ -466,19 +491,4 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     const why = this.#membership.trouble() ?? failure ?? waitsFor;
     return new CasPaxosError('DEADLINE_EXCEEDED', `Not done within ${Math.round(timeoutMs)} ms: ${why}.`);
   };
-}
-
-/** Ended before it began. What a retried operation did before that is as unknown as it was. */
-function notBegun({ code, message }: CasPaxosError, retryOf: UnknownOperation | undefined): JsonOutcome {
-  if (retryOf === undefined) return { outcome: 'rejected', error: new CasPaxosError(code, message) };
-  return {
-    outcome: 'unknown',
-    error: new CasPaxosError(code, message, { outcome: 'unknown' }),
-    operation: retryOf,
-  };
-}
-
-function proposerName(name: string): string {
-  if (/^\S{1,64}$/.test(name)) return name;
-  throw new CasPaxosError('PROPOSER_INVALID', 'A proposer name has 1 to 64 characters and no white space.');
 }

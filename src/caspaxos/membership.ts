@@ -22,6 +22,7 @@ import {
   type AcceptorMask,
   QuorumReader,
   quorumsOf,
+  quorumsOfSet,
   type ReadVerdict,
   type RegisterReply,
 } from './core/index.ts';
@@ -73,6 +74,8 @@ export class Membership {
   readonly #given = new Map<string, string>();
   /** By the id that the configuration gives them. */
   #acceptors = new Map<string, Acceptor>();
+  /** Of a set that is not in force yet, but must know of it. */
+  readonly #ahead = new Map<string, Acceptor>();
   #statuses = new Map<string, AcceptorStatus>();
   #configuration: Configuration | undefined;
   #view: View | undefined;
@@ -162,13 +165,19 @@ export class Membership {
       const acceptor = member.retired
         ? retiredAcceptor(member, member.retired)
         : (this.#acceptors.get(member.id) ??
+          this.#ahead.get(member.id) ??
           findCandidate(candidates, member) ??
           this.openAcceptor(member.url));
       acceptor.expect(member.id, configuration.cluster);
       kept.set(member.id, acceptor);
       if (!this.#statuses.has(member.id)) this.#statuses.set(member.id, { ...member, state: 'unknown' });
     }
-    const unused = [...this.#acceptors.values(), ...candidates.map(({ acceptor }) => acceptor)];
+    const unused = [
+      ...this.#acceptors.values(),
+      ...this.#ahead.values(),
+      ...candidates.map(({ acceptor }) => acceptor),
+    ];
+    this.#ahead.clear();
     for (const acceptor of unused) if (![...kept.values()].includes(acceptor)) void acceptor.close();
     this.#acceptors = kept;
     this.#configuration = configuration;
@@ -187,6 +196,16 @@ export class Membership {
     const results = await Promise.all(members.map((member) => this.#installOn(configuration, member)));
     const ids = new Set(members.filter((_, at) => results[at]).map(({ id }) => id));
     return maskOfMembers(membersOf(configuration), ids);
+  }
+
+  /** The old acceptors of a change under way alone, whatever became of the new ones. */
+  viewOfOld(both: Configuration): View {
+    const old = both.previous!;
+    const quorum = quorumsOfSet(old, old.acceptors);
+    const urgency = new Urgency(quorum);
+    for (const member of old.acceptors) this.#acceptorFor(member, both);
+    const batchers = old.acceptors.map((member, index) => this.#batcher(member, index, urgency));
+    return { set: both.number, quorum, batchers };
   }
 
   acceptorOf(member: AcceptorMember): Acceptor | undefined {
@@ -224,20 +243,32 @@ export class Membership {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#revisions.close();
-    await Promise.all([...this.#acceptors.values()].map((acceptor) => acceptor.close()));
+    const open = [...this.#acceptors.values(), ...this.#ahead.values()];
+    await Promise.all(open.map((acceptor) => acceptor.close()));
+  }
+
+  #acceptorFor(member: AcceptorMember, { cluster }: Configuration): Acceptor {
+    const { id, url, retired } = member;
+    const known = this.#acceptors.get(id) ?? this.#ahead.get(id);
+    if (known !== undefined) return known;
+    const acceptor = retired ? retiredAcceptor(member, retired) : this.openAcceptor(url);
+    acceptor.expect(id, cluster);
+    this.#ahead.set(id, acceptor);
+    return acceptor;
   }
 
   async #installOn(configuration: Configuration, member: AcceptorMember): Promise<boolean> {
-    const acceptor = this.#acceptors.get(member.id);
+    if (this.#isClosed) return false;
+    const acceptor = this.#acceptorFor(member, configuration);
     try {
-      await acceptor?.install(configuration).catch(async (error: unknown) => {
+      await acceptor.install(configuration).catch(async (error: unknown) => {
         // Perhaps another cluster's first start has reserved it, and never came back.
         if (!isConflict(error) || acceptor.reserve === undefined) throw error;
         await acceptor.reserve(configuration.cluster);
         await acceptor.install(configuration);
       });
       this.#report(member, undefined);
-      return this.#acceptors.has(member.id);
+      return true;
     } catch (error) {
       this.#report(member, asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${member.url}`));
       return false;
@@ -282,7 +313,8 @@ export class Membership {
 
   #batcher(member: AcceptorMember, index: number, urgency: Urgency): Batcher {
     const { host, counters, requestTimeoutMs } = this.#options;
-    return new Batcher(this.#acceptors.get(member.id)!, index, {
+    const acceptor = this.#acceptors.get(member.id) ?? this.#ahead.get(member.id)!;
+    return new Batcher(acceptor, index, {
       host,
       timeoutMs: requestTimeoutMs,
       maxWaiting: MAX_WAITING,

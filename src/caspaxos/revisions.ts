@@ -8,6 +8,7 @@
  * the acceptor is a member.
  */
 import type { Host, Timer } from '../protocol/index.ts';
+import { announce } from './announce.ts';
 import {
   type AcceptorMask,
   type AcceptorMember,
@@ -18,15 +19,16 @@ import {
   membersOf,
   quorumsOf,
   revised,
+  sameSets,
 } from './core/index.ts';
 
 /** Makes of a member what is to be recorded of it; the very same member when that is done. */
 export type MemberEdit = (member: AcceptorMember) => AcceptorMember;
 
-/** Changes the configuration's register; the editor returns what it was given to leave it. */
-export type EditConfiguration = (
-  edit: (known: Configuration | undefined) => Configuration,
-) => Promise<Configuration>;
+/** Of the configuration's register; returns what it was given to leave it. */
+export type ConfigurationEdit = (known: Configuration | undefined) => Configuration;
+
+export type EditConfiguration = (edit: ConfigurationEdit) => Promise<Configuration>;
 
 export interface RevisionsOptions {
   readonly host: Host;
@@ -113,6 +115,11 @@ export class Revisions {
     });
     const current = configuration();
     if (this.#closed || decided.number <= current.number) return true;
+    if (decided.previous !== undefined && !sameSets(decided, current)) {
+      // Somebody changes the set, and may not live to go on: the new acceptors come first.
+      await announce({ install, adopt }, decided);
+      return true;
+    }
     const others = membersOf(decided).filter(({ id }) => !edits.has(id));
     const aware = await install(decided, others);
     const ids = membersOf(decided).flatMap(({ id }, at) => ((aware & maskOf(at)) === 0 ? [] : [id]));

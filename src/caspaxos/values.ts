@@ -141,3 +141,9 @@ export function sameJson(a: unknown, b: unknown): boolean {
 function members(value: object): ReadonlyMap<string, unknown> {
   return new Map(Object.entries(value).filter(([, inner]) => inner !== undefined));
 }
+
+/** Throws on one that cannot be used. */
+export function proposerName(name: string): string {
+  if (/^\S{1,64}$/.test(name)) return name;
+  throw new CasPaxosError('PROPOSER_INVALID', 'A proposer name has 1 to 64 characters and no white space.');
+}

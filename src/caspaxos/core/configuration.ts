@@ -5,7 +5,8 @@
  *
  *   set n:    the old acceptors
  *   set n+1:  old and new together; a quorum is a quorum of both. Every register is rewritten under it.
- *   set n+2:  the new acceptors
+ *   set n+2:  the new acceptors, or the old ones again: while both are in force every quorum contains a quorum of the old,
+ *             so the old acceptors alone can decide to go back, however many of the new were lost
  *
  * Proposers of neighbouring numbers share a quorum, so they are safe side by side. Those of n and n+2 are not: that is
  * what the refusals and the rewriting keep apart.
@@ -103,6 +104,12 @@ export function settled(current: Configuration): Configuration {
   assert(current.previous !== undefined, 'only a change under way can be settled');
   const { previous: _, ...rest } = current;
   return { ...rest, number: current.number + 1 };
+}
+
+/** Instead of step two: the old set alone again. */
+export function withdrawn({ cluster, number, previous }: Configuration): Configuration {
+  assert(previous !== undefined, 'only a change under way can be taken back');
+  return { ...previous, cluster, number: number + 1 };
 }
 
 /** The next number, with something else recorded of the members; the very same configuration when nothing changes. */

@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { errorOf, handling, increment, memoryUrls, openFor, storeOf } from '../../test/caspaxos/clusters.ts';
+import { until } from '../../test/support/until.ts';
+import type { Acceptor } from './acceptors.ts';
+import type { Cluster, ClusterOptions } from './cluster.ts';
+import { CONFIGURATION_KEY } from './values.ts';
+import { StoreAcceptor } from './stores/store-acceptor.ts';
+
+const KEYS = ['k', 'l', 'm'];
+
+/** Acceptors that can be lost, for all processes that are opened here. */
+class Ground {
+  readonly #lost = new Set<string>();
+  /** Called before an acceptor is told of a configuration. */
+  onInstall: (url: string, number: number) => void = () => {};
+  onAccept: (url: string, key: string) => void = () => {};
+  onList: () => Promise<void> = () => Promise.resolve();
+
+  lose(urls: readonly string[]): void {
+    for (const url of urls) this.#lost.add(url);
+  }
+
+  bringBack(): void {
+    this.#lost.clear();
+  }
+
+  open(acceptors: readonly string[], options: Partial<ClusterOptions> = {}): Promise<Cluster> {
+    return openFor({ ...options, acceptors, openAcceptor: (url) => this.#acceptor(url) });
+  }
+
+  #acceptor(url: string): Acceptor {
+    const acceptor = new StoreAcceptor(storeOf(url));
+    const reach = (): void => {
+      if (this.#lost.has(url)) throw new Error('it is lost');
+    };
+    return {
+      ...handling(acceptor, async (requests, index) => {
+        reach();
+        for (const { key, message } of requests) if (message.type === '2a') this.onAccept(url, key);
+        reach();
+        return acceptor.handle(requests, index);
+      }),
+      describe: async () => (reach(), acceptor.describe()),
+      list: async (after, limit) => {
+        await this.onList();
+        reach();
+        return acceptor.list(after, limit);
+      },
+      install: async (configuration) => {
+        reach();
+        this.onInstall(url, configuration.number);
+        reach();
+        return acceptor.install(configuration);
+      },
+    };
+  }
+}
+
+const SHORT = { timeoutMs: 300 };
+
+async function begun(): Promise<{ ground: Ground; old: string[]; next: string[]; worker: Cluster }> {
+  const ground = new Ground();
+  const [old, next] = [memoryUrls(), memoryUrls()];
+  const worker = await ground.open(old, SHORT);
+  for (const key of KEYS) await worker.change(key, increment, { timeoutMs: 20_000 });
+  return { ground, old, next, worker };
+}
+
+async function works(cluster: Cluster, value: number): Promise<void> {
+  for (const key of KEYS)
+    expect(await cluster.change(key, increment, { timeoutMs: 20_000 })).toMatchObject({
+      outcome: 'committed',
+      value,
+    });
+}
+
+describe('the new acceptors are lost', () => {
+  test('before any old one was told: the work goes on with the old ones, and the change can be taken back', async () => {
+    const { ground, old, next, worker } = await begun();
+    // Decided, and nobody told: the moment in which the first new acceptor would be.
+    ground.onInstall = (url) => {
+      if (next.includes(url)) ground.lose(next.slice(1));
+    };
+    const changer = await ground.open(old, SHORT);
+    expect(await errorOf(changer.changeAcceptors(next))).toMatchObject({ code: 'SET_CHANGE_FAILED' });
+    for (const url of old)
+      expect((await new StoreAcceptor(storeOf(url)).describe()).configuration?.number).toBe(1);
+    await works(worker, 2);
+    await works(changer, 3);
+    await changer.changeAcceptors(old);
+    expect(changer.configuration.previous).toBeUndefined();
+    expect(changer.configuration.acceptors.map(({ url }) => url)).toEqual(old);
+    await works(changer, 4);
+    await works(worker, 5);
+  });
+
+  test.each([
+    ['the process that began it', (changer: Cluster) => Promise.resolve(changer)],
+    ['one that worked all the time', (_: Cluster, worker: Cluster) => Promise.resolve(worker)],
+    ['one that starts then', (_c: Cluster, _w: Cluster, open: () => Promise<Cluster>) => open()],
+  ] as const)('after the old ones were told: %s takes it back', async (_, choose) => {
+    const { ground, old, next, worker } = await begun();
+    let told = 0;
+    ground.onInstall = (url, number) => {
+      if (number === 2 && old.includes(url) && (told += 1) === old.length) ground.lose(next.slice(1));
+    };
+    const changer = await ground.open(old, SHORT);
+    const first = errorOf(changer.changeAcceptors(next));
+    await until('all old ones are told', () => told === old.length);
+    await until('the first knows', () => changer.configuration.number === 2);
+    ground.onInstall = () => {};
+    // Nothing else works.
+    expect(await worker.change('k', increment)).not.toMatchObject({ outcome: 'committed' });
+    expect(await errorOf(changer.changeAcceptors(next))).toMatchObject({ code: 'SET_CHANGE_FAILED' });
+    const replaced = changer.replaceAcceptor(next[1]!, memoryUrls(1)[0]!);
+    const { code, message } = await errorOf(replaced);
+    expect(code).toBe('SET_CHANGE_FAILED');
+    expect(message).toContain('takes the change back');
+
+    const chosen = await choose(changer, worker, () => ground.open(old, SHORT));
+    await chosen.changeAcceptors(old);
+    const { previous, acceptors } = chosen.configuration;
+    expect(previous).toBeUndefined();
+    expect(acceptors.map(({ url }) => url)).toEqual(old);
+    const values = await Promise.all(KEYS.map(async (key) => (await chosen.read<number>(key)).value));
+    for (const cluster of [chosen, changer, worker, await ground.open(old)])
+      for (const [at, key] of KEYS.entries())
+        expect(await cluster.change(key, increment, { timeoutMs: 20_000 })).toMatchObject({
+          outcome: 'committed',
+          value: (values[at]! += 1),
+        });
+    expect(await first).toMatchObject({ code: 'SET_CHANGE_FAILED' });
+    // What came back of the others is of no use, and does no harm.
+    ground.bringBack();
+    const late = await ground.open([...next, ...old]);
+    expect(late.configuration).toEqual(chosen.configuration);
+    const fresh = memoryUrls();
+    await chosen.changeAcceptors(fresh);
+    expect(chosen.configuration.acceptors.map(({ url }) => url)).toEqual(fresh);
+    expect(await late.read('k')).toMatchObject({ value: values[0] });
+  });
+});
+
+describe('two who disagree about a change of the set', () => {
+  test.each([0, 1, 2, 3, 4, 5])(
+    'one finishes it, one takes it back: one of both happens, and nothing is lost (%i)',
+    async (moment) => {
+      const { ground, old, next, worker } = await begun();
+      const changer = await ground.open(old);
+      const other = await ground.open(old);
+      let back: Promise<unknown> | undefined;
+      let seen = 0;
+      const begin = (): void => {
+        if ((seen += 1) === moment + 1) back ??= other.changeAcceptors(old).catch((error: unknown) => error);
+      };
+      // Somewhere between the announcement and the last decision.
+      ground.onInstall = begin;
+      ground.onAccept = (_, key) => {
+        if (key === CONFIGURATION_KEY && seen > 0) begin();
+      };
+      const forth = await changer.changeAcceptors(next).catch((error: unknown) => error);
+      const returned = await back;
+      for (const outcome of [forth, returned])
+        if (outcome !== undefined)
+          expect((outcome as { code: string }).code).toMatch(/SET_CHANGE_FAILED|ACCEPTOR_IN_USE/);
+      const reader = await ground.open([...old, ...next]);
+      expect(reader.configuration.previous).toBeUndefined();
+      const urls = reader.configuration.acceptors.map(({ url }) => url);
+      expect([old, next]).toContainEqual(urls);
+      for (const key of KEYS) expect((await reader.read(key)).value).toBe(1);
+      for (const cluster of [worker, changer, other]) await cluster.read('k', { timeoutMs: 20_000 });
+      expect(worker.configuration.acceptors.map(({ url }) => url)).toEqual(urls);
+    },
+  );
+});
+
+test('a changer that was overtaken while it listed registers says so', async () => {
+  const { ground, old, next } = await begun();
+  const slow = await ground.open(old);
+  const quick = await ground.open(old);
+  ground.onList = async () => {
+    ground.onList = () => Promise.resolve();
+    await quick.changeAcceptors(next);
+    await until('the slow one knows', async () => {
+      await slow.read('k');
+      return slow.configuration.number === 3;
+    });
+  };
+  expect(await errorOf(slow.changeAcceptors(next))).toMatchObject({ code: 'SET_CHANGE_FAILED' });
+});

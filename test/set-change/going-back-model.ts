@@ -1,0 +1,237 @@
+/**
+ * Finishing a change of the set, and taking it back (`change-set.ts`), explored: every interleaving of what one process decides in
+ * the configuration's register under both sets with what another decides in it by the old acceptors alone, while acceptors are told
+ * of set 2 and new ones are lost. The roles, the records and the quorums are the library's own code.
+ *
+ *   announcer  tells the new acceptors of set 2, then the old ones
+ *   finisher   decides `settled` under both sets
+ *   returner   decides `withdrawn`, with set 2's number and the quorums of the old set; there may be two of them
+ *
+ * The register holds set 2 already: that is where all of it begins. A message may be delayed for ever, which covers its loss.
+ */
+import {
+  answer,
+  BallotSource,
+  type Configuration,
+  EMPTY_RECORD,
+  joint,
+  LeaderStateMachine,
+  maskOfMembers,
+  membersOf,
+  quorumsOf,
+  quorumsOfSet,
+  type QuorumSystem,
+  type RegisterRecord,
+  type RegisterReply,
+  sameSets,
+  settled,
+  withdrawn,
+} from 'baton/caspaxos';
+import type { Ballot } from 'baton/protocol';
+
+export type BackGuard =
+  | 'finishing needs the old set'
+  | 'going back needs a quorum of the old set'
+  | 'going back looks at what was decided'
+  | 'new acceptors are told first';
+
+export interface BackSetting {
+  readonly old: readonly string[];
+  readonly next: readonly string[];
+  readonly deciders: readonly { readonly role: 'finisher' | 'returner'; readonly counter: number }[];
+  readonly without?: BackGuard;
+}
+
+type Slot = RegisterReply | null;
+
+interface Proposal {
+  readonly promises: readonly Slot[];
+  readonly value: string | null;
+  readonly accepted: readonly Slot[];
+}
+
+export interface BackState {
+  readonly records: Readonly<Record<string, RegisterRecord>>;
+  readonly told: readonly string[];
+  readonly lost: readonly string[];
+  readonly proposals: readonly Proposal[];
+}
+
+interface Decider {
+  readonly name: string;
+  readonly ids: readonly string[];
+  readonly quorum: QuorumSystem;
+  readonly ballot: Ballot;
+  readonly edit: (value: string | undefined) => string;
+}
+
+const FIRST_BALLOT: Ballot = { counter: 1, proposer: 'first', incarnation: 1 };
+
+export class GoingBackModel {
+  readonly initial: BackState;
+  readonly #setting: BackSetting;
+  readonly #both: Configuration;
+  readonly #deciders: readonly Decider[];
+
+  constructor(setting: BackSetting) {
+    this.#setting = setting;
+    const members = (ids: readonly string[]) => ids.map((id) => ({ id, url: id }));
+    const first: Configuration = { cluster: 'c', number: 1, acceptors: members(setting.old) };
+    this.#both = joint(first, { acceptors: members(setting.next) });
+    this.#deciders = setting.deciders.map(({ role, counter }, at) => this.#decider(role, counter, at));
+    const all = membersOf(this.#both).map(({ id }) => id);
+    const held = {
+      set: 1,
+      promised: FIRST_BALLOT,
+      accepted: FIRST_BALLOT,
+      value: JSON.stringify(this.#both),
+    };
+    this.initial = {
+      // Decided under set 1 by the first two of the old acceptors.
+      records: Object.fromEntries(
+        all.map((id) => [id, setting.old.slice(0, 2).includes(id) ? held : EMPTY_RECORD]),
+      ),
+      told: [],
+      lost: [],
+      proposals: this.#deciders.map(({ ids }) => ({
+        promises: ids.map(() => null),
+        value: null,
+        accepted: ids.map(() => null),
+      })),
+    };
+  }
+
+  *successors(state: BackState): Generator<{ action: string; state: BackState }> {
+    // What is decided does not depend on who was told: each is explored without the other.
+    if (this.#deciders.length === 0) yield* this.#announce(state);
+    for (const id of this.#setting.next)
+      if (!this.#setting.old.includes(id) && !state.lost.includes(id))
+        yield { action: `${id} is lost`, state: { ...state, lost: [...state.lost, id].sort() } };
+    for (const at of this.#deciders.keys()) yield* this.#decide(state, at);
+  }
+
+  /** What that decider has seen accepted by a quorum: settled, withdrawn, or nothing yet. */
+  decided(state: BackState, at: number): 'settled' | 'withdrawn' | 'other' | undefined {
+    const { quorum } = this.#deciders[at]!;
+    const { accepted, value } = state.proposals[at]!;
+    if (value === null || !quorum.isPhase2Quorum(maskOf(accepted, '2b'))) return undefined;
+    const configuration = JSON.parse(value) as Configuration;
+    if (sameSets(configuration, settled(this.#both))) return 'settled';
+    return sameSets(configuration, withdrawn(this.#both)) ? 'withdrawn' : 'other';
+  }
+
+  /** Whether old acceptors may know of set 2: a quorum of the new set does, those of them that stay counted in. */
+  isToldInOrder({ told }: BackState): boolean {
+    const { old } = this.#setting;
+    if (!told.some((id) => old.includes(id))) return true;
+    return this.#newKnow(told);
+  }
+
+  #newKnow(told: readonly string[]): boolean {
+    const members = membersOf(this.#both);
+    const { old, next } = this.#setting;
+    const know = new Set([...told, ...next.filter((id) => old.includes(id))]);
+    return quorumsOfSet(this.#both, members).isPhase1Quorum(maskOfMembers(members, know));
+  }
+
+  *#announce(state: BackState): Generator<{ action: string; state: BackState }> {
+    const mayTellOld = this.#newKnow(state.told) || this.#setting.without === 'new acceptors are told first';
+    for (const { id } of membersOf(this.#both)) {
+      if (state.told.includes(id) || state.lost.includes(id)) continue;
+      if (this.#setting.old.includes(id) && !mayTellOld) continue;
+      yield { action: `${id} is told`, state: { ...state, told: [...state.told, id].sort() } };
+    }
+  }
+
+  #decider(role: 'finisher' | 'returner', counter: number, at: number): Decider {
+    const { without, old, next } = this.#setting;
+    const both = this.#both;
+    const to = (end: Configuration, looks: boolean) => (value: string | undefined) => {
+      const found = value === undefined ? both : (JSON.parse(value) as Configuration);
+      return !looks || sameSets(found, both) ? JSON.stringify(end) : JSON.stringify(found);
+    };
+    const ballot = { counter, proposer: `${role} ${at}`, incarnation: 1 };
+    if (role === 'finisher') {
+      const alone = without === 'finishing needs the old set';
+      const ids = alone ? next : membersOf(both).map(({ id }) => id);
+      const quorum = alone ? quorumsOf(settled(both)) : quorumsOf(both);
+      return { name: ballot.proposer, ids, quorum, ballot, edit: to(settled(both), true) };
+    }
+    const quorum = quorumsOf(withdrawn(both));
+    const any: QuorumSystem = {
+      ...quorum,
+      isPhase1Quorum: (mask) => mask !== 0,
+      isPhase2Quorum: (mask) => mask !== 0,
+    };
+    return {
+      name: ballot.proposer,
+      ids: old,
+      quorum: without === 'going back needs a quorum of the old set' ? any : quorum,
+      ballot,
+      edit: to(withdrawn(both), without !== 'going back looks at what was decided'),
+    };
+  }
+
+  *#decide(state: BackState, at: number): Generator<{ action: string; state: BackState }> {
+    const decider = this.#deciders[at]!;
+    const proposal = state.proposals[at]!;
+    const phase = proposal.value === null ? 'promises' : 'accepted';
+    for (const [index, id] of decider.ids.entries()) {
+      if (proposal[phase][index] !== null || state.lost.includes(id)) continue;
+      const { ballot } = decider;
+      const message =
+        proposal.value === null
+          ? ({ type: '1a', ballot } as const)
+          : ({ type: '2a', ballot, value: proposal.value } as const);
+      const set = this.#both.number;
+      const { record, reply } = answer(state.records[id]!, { key: 'k', set, message }, index);
+      const next = { ...proposal, [phase]: proposal[phase].with(index, reply) };
+      yield {
+        action: `${decider.name} ${message.type} ${id}`,
+        state: {
+          ...state,
+          records: { ...state.records, [id]: record },
+          proposals: state.proposals.with(at, next),
+        },
+      };
+    }
+    const value = proposal.value === null ? chosenBy(decider, proposal.promises) : undefined;
+    if (value === undefined) return;
+    const proposals = state.proposals.with(at, { ...proposal, value });
+    yield { action: `${decider.name} proposes`, state: { ...state, proposals } };
+  }
+}
+
+/** What the real leader makes of the promises that have arrived, or undefined while it waits for more. */
+function chosenBy({ ballot, quorum, edit }: Decider, promises: readonly Slot[]): string | undefined {
+  const source = new BallotSource({ proposer: ballot.proposer, incarnation: 1 }, () => ballot.counter);
+  const leader = new LeaderStateMachine<string>(source, quorum);
+  leader.startPhase1();
+  for (const reply of promises) {
+    if (reply === null || reply.type !== '1b') continue;
+    const message = leader.startPhase2(reply, edit);
+    if (message !== undefined) return message.value;
+  }
+  return undefined;
+}
+
+function maskOf(slots: readonly Slot[], type: RegisterReply['type']): number {
+  return slots.reduce((mask, slot, index) => (slot?.type === type ? mask | (1 << index) : mask), 0);
+}
+
+export function keyOf(state: BackState): string {
+  const record = ({ set, promised, accepted, value }: RegisterRecord): unknown => [
+    set,
+    promised.counter,
+    accepted.counter,
+    value?.length,
+  ];
+  const slot = (reply: Slot): unknown =>
+    reply === null ? 0 : reply.type === '1b' ? `1b${reply.accepted.counter}` : reply.type;
+  return JSON.stringify([
+    Object.entries(state.records).map(([id, one]) => [id, record(one)]),
+    state.told,
+    state.lost,
+    state.proposals.map(({ promises, value, accepted }) => [promises.map(slot), value, accepted.map(slot)]),
+  ]);
+}

@@ -1,0 +1,65 @@
+/** DESIGN rule 9, exhaustively: a change of the set is finished or taken back, never both, and no loss of new acceptors is in the way. */
+import { explore, formatTrace, neverReached } from 'baton/check';
+import { expect, test } from 'vitest';
+import {
+  type BackGuard,
+  type BackSetting,
+  type BackState,
+  GoingBackModel,
+  keyOf,
+} from './going-back-model.ts';
+
+const OLD = ['a', 'b', 'c'];
+const finisher = (counter: number) => ({ role: 'finisher', counter }) as const;
+const returner = (counter: number) => ({ role: 'returner', counter }) as const;
+
+const SETTINGS: readonly BackSetting[] = [
+  { old: OLD, next: ['d', 'e', 'f'], deciders: [] },
+  { old: OLD, next: ['c', 'd', 'e'], deciders: [] },
+  { old: OLD, next: ['d'], deciders: [finisher(2), returner(3)] },
+  { old: OLD, next: ['d'], deciders: [finisher(3), returner(2)] },
+  { old: OLD, next: ['c', 'd'], deciders: [finisher(2), returner(3)] },
+  { old: OLD, next: ['c', 'd'], deciders: [finisher(3), returner(2)] },
+];
+
+function run(setting: BackSetting, only?: string) {
+  const model = new GoingBackModel(setting);
+  const all = (state: BackState) => setting.deciders.map((_, at) => model.decided(state, at));
+  const oneEnd = (state: BackState): boolean => {
+    const ends = all(state);
+    return !(ends.includes('settled') && ends.includes('withdrawn'));
+  };
+  const newFirst = (state: BackState): boolean => model.isToldInOrder(state);
+  return explore({
+    initial: [model.initial],
+    successors: (state) => model.successors(state),
+    key: keyOf,
+    invariants: Object.fromEntries(
+      Object.entries({ oneEnd, newFirst }).filter(([name]) => (only ?? name) === name),
+    ),
+    reaches: {
+      settled: (state) => all(state).includes('settled'),
+      'taken back, although the new ones are lost': (state) =>
+        all(state).includes('withdrawn') && state.lost.length > 0,
+    },
+    maxStates: 3_000_000,
+  });
+}
+
+test.each(SETTINGS)('holds: $old to $next, deciders $deciders', (setting) => {
+  const result = run(setting);
+  if (result.outcome === 'violated')
+    throw new Error(`${result.invariant}\n${formatTrace(result.trace, () => '')}`);
+  expect(result.outcome).toBe('complete');
+  if (setting.deciders.length > 0) expect(neverReached(result)).toEqual([]);
+});
+
+test.each([
+  ['finishing needs the old set', 'oneEnd'],
+  ['going back needs a quorum of the old set', 'oneEnd'],
+  ['going back looks at what was decided', 'oneEnd'],
+  ['new acceptors are told first', 'newFirst'],
+] satisfies [BackGuard, string][])('without "%s" the invariant %s is broken', (without, invariant) => {
+  const outcomes = SETTINGS.map((setting) => run({ ...setting, without }, invariant));
+  expect(outcomes).toContainEqual(expect.objectContaining({ outcome: 'violated', invariant }));
+});
