@@ -143,7 +143,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     find: 'if (broken !== undefined) this.retire(id, broken.code, broken.why);',
     replace: 'void broken;',
     tests: ['src/caspaxos/stores/store-identity.test.ts'],
-    simulated: 'the servers of the simulator have no line of memory',
+    simulated: rare('a promoted copy that is asked for what only the original of it had'),
   },
   {
     id: 'service-sequence-ignored',

@@ -1,7 +1,7 @@
 /** What a seed draws before anything happens: how many of what, how they talk, what they are told to do. */
 import { type ClockErrors, type Random } from '../core/index.ts';
 import { drawSwarm } from '../swarm.ts';
-import { FAULT_NAMES, type FaultName } from './faults.ts';
+import { type FaultName, SWARM } from './faults.ts';
 
 export interface RegistersConfiguration {
   readonly kind: 'store' | 'service';
@@ -53,7 +53,7 @@ const MAX_DRIFT = 0.001;
 const SOME_DATE_MS = 1_700_000_000_000;
 
 export function drawConfiguration(random: Random): RegistersConfiguration {
-  const faults = drawSwarm(FAULT_NAMES, random) as Set<FaultName>;
+  const faults = drawSwarm(SWARM, random) as Set<FaultName>;
   // Roll back is a fault for those who saw what was lost: see `faults.ts`.
   if (faults.has('roll back'))
     for (const name of ['crash client', 'change set'] as const) faults.delete(name);
@@ -66,8 +66,10 @@ export function drawConfiguration(random: Random): RegistersConfiguration {
   const chaosMs = Math.round(slowness * random.between(6000, 12_000));
   const operations = random.between(120, 300);
   const offsetMs = random.uniform() < 0.5 ? HOUR_MS : 50;
+  const kind = random.uniform() < 0.5 ? 'store' : 'service';
+  if (kind === 'store' && !faults.has('roll back')) faults.add('promote');
   return {
-    kind: random.uniform() < 0.5 ? 'store' : 'service',
+    kind,
     acceptors,
     spares,
     clients,

@@ -7,6 +7,8 @@
  * - Rule 8 knows an old copy by what a process has seen of the acceptor. So with `roll back` there is one client, which
  *   neither crashes nor opens the library anew: a second process, or a second life, may never have seen what the copy
  *   lacks. `forget` has no such limit: the acceptors' identities stand in the configuration that the others keep.
+ * - `promote` has no such limit either: an old copy that was promoted tells another line of memory than the identity in it. It
+ *   is a fault of stores: directories of the acceptor service have no line.
  * - Every set of acceptors that is ever in force can do without the damaged ones. With `roll back` the set does not change.
  * - A cluster begins when all its acceptors are there, so it is opened before the first fault.
  * - Clocks may be wrong in any way, but their rates keep to the bound of DESIGN section 5.
@@ -34,9 +36,16 @@ export const FAULT_NAMES = [
   'clock jump',
   'slow disk',
   'change set',
+  'promote',
 ] as const;
 
 export type FaultName = (typeof FAULT_NAMES)[number];
+
+/** Those that each seed has on or off. What is left draws last, and by itself: to the seeds of earlier versions nothing else changes. */
+export const SWARM: readonly FaultName[] = FAULT_NAMES.filter((name) => name !== 'promote');
+
+/** How many of the promotions that a seed has room for come about. */
+const PROMOTED_SHARE = 0.4;
 
 /** How much of the traffic straggles; its strength is how late. */
 export const STRAGGLING_SHARE = 0.2;
@@ -93,11 +102,16 @@ function faultKinds({
     kind('clock jump', 3, [0, 0], oneOf(all), whole(-HOUR_MS, HOUR_MS)),
     kind('slow disk', 3, [300, 4000], someOrAll(stores), whole(20, 400)),
     kind('change set', 2, [0, 0], newSet(stores, acceptors, oneOf(proposers))),
+    kind('promote', 2, [20, 2000], sometimes(PROMOTED_SHARE, oneOf(losable)), whole(100, 4000)),
   ];
 }
 
 function oneOf(names: readonly string[]): FaultKind['targets'] {
   return (random) => (names.length === 0 ? [] : [names[random.integer(names.length)]!]);
+}
+
+function sometimes(probability: number, targets: FaultKind['targets']): FaultKind['targets'] {
+  return (random) => (random.uniform() < probability ? targets(random) : []);
 }
 
 /** Some, and not all of them. */

@@ -14,7 +14,8 @@ const FAULTS = FAULT_NAMES.filter((name) => name !== 'change set');
 
 /** Pairs that are rare, because a client seldom opens the cluster, or that cannot be: see the limits in `faults.ts`. */
 function needNotMeet(fault: FaultName, phase: Phase): boolean {
-  if (phase === 'set change') return fault === 'roll back';
+  if (phase === 'set change') return fault === 'roll back' || fault === 'promote';
+  if (phase === 'describe') return fault === 'promote';
   return phase === 'install' && !['loss', 'duplicate', 'straggle', 'cut', 'slow disk'].includes(fault);
 }
 
@@ -31,7 +32,7 @@ const MUST_OCCUR: readonly string[] = [
   'set change: done',
   'unsynced writes lost',
   'warning CORRUPT_RECORD',
-  ...['EMPTY', 'FOREIGN', 'BEHIND'].map((how) => `acceptor down ACCEPTOR_${how}`),
+  ...['EMPTY', 'FOREIGN', 'BEHIND', 'PROMOTED'].map((how) => `acceptor down ACCEPTOR_${how}`),
   ...['committed', 'rejected', 'unknown'].flatMap((how) => [`change: ${how}`, `continued: ${how}`]),
   ...FAULT_NAMES.map((fault) => `fault ${fault}`),
   ...FAULTS.flatMap((fault) =>

@@ -2,7 +2,7 @@
  * An acceptor as a client process reaches it over the simulated network, in the two kinds that there are.
  *
  * `store`: the real `StoreAcceptor` runs in the client's process, and its store is a server far away: every read and
- * conditional write is a message, which may be lost, late or doubled.
+ * conditional write is a message, which may be lost, late or doubled, and is answered with the server's line of memory.
  *
  * `service`: the real `StoreAcceptor` runs in the acceptor's process, next to the disk. What the client has of it is
  * modelled on the real service's stream: a connection begins with a greeting that says who is there and how far it has
@@ -16,6 +16,7 @@ import {
   CasPaxosError,
   type Configuration,
   type ConditionalWrite,
+  Lineage,
   type RegisterReply,
   type RegisterRequest,
   StoreAcceptor,
@@ -40,6 +41,7 @@ const IDENTITY_KEY = 'identity';
 export class RemoteStore implements AcceptorStore {
   readonly url: string;
   readonly concurrency: number;
+  readonly lineage = new Lineage();
   readonly #route: Route;
   readonly #server: StoreServer;
   readonly #phases: Phases;
@@ -54,20 +56,30 @@ export class RemoteStore implements AcceptorStore {
 
   read(keys: readonly string[]): Promise<readonly (StoredDocument | undefined)[]> {
     const { from, to } = this.#route;
-    const ask = () => call(this.#route, () => this.#server.read(keys));
+    const ask = () => this.#call(() => this.#server.read(keys));
     const isIdentity = keys.length === 1 && keys[0] === IDENTITY_KEY;
     return isIdentity ? this.#phases.during(from.index, [to.index], ['identity read'], ask) : ask();
   }
 
   write(writes: readonly ConditionalWrite[]): Promise<readonly WriteResult[]> {
-    return call(this.#route, () => this.#server.write(writes));
+    return this.#call(() => this.#server.write(writes));
   }
 
   list(after: string, limit: number): Promise<readonly string[]> {
-    return call(this.#route, () => this.#server.list(after, limit));
+    return this.#call(() => this.#server.list(after, limit));
   }
 
   async close(): Promise<void> {}
+
+  /** The answer carries the server's line of memory. */
+  async #call<R>(carryOut: () => Promise<R>): Promise<R> {
+    const answer = await call(this.#route, async () => {
+      const { line } = this.#server;
+      return { line, result: await carryOut() };
+    });
+    this.lineage.saw(answer.line);
+    return answer.result;
+  }
 }
 
 interface Greeting {

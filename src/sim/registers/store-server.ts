@@ -8,6 +8,8 @@
  *   read, and a crash must not take that back;
  * - a version is never given twice, not even after a crash: it is drawn at random and lies on the disk with its document.
  *
+ * It tells its line of memory with every answer: a copy that is promoted in its place begins another.
+ *
  * Syncs take time and are shared: who writes while one is under way waits for the next, together with all others.
  *
  * A planted `defect` breaks one of these promises, so that tests can show that the checks notice.
@@ -52,6 +54,7 @@ export class StoreServer implements AcceptorStore {
   /** Whether something was written that the sync under way does not cover. */
   #isBeyond = false;
   #durableSequence = 0;
+  #promotions = 0;
 
   constructor(options: StoreServerOptions) {
     this.url = options.url;
@@ -63,6 +66,11 @@ export class StoreServer implements AcceptorStore {
   /** How many writes are durable: goes back only if the disk does. */
   get sequence(): number {
     return this.#durableSequence;
+  }
+
+  /** Which line of memory its answers come from (`lineage.ts`). */
+  get line(): string {
+    return `timeline ${1 + this.#promotions}`;
   }
 
   /** A life of the process that runs it begins: of the last one, only the disk is left. */
@@ -110,6 +118,12 @@ export class StoreServer implements AcceptorStore {
   /** While its process is down: another disk stands in the place of this one, empty or restored from a copy. */
   replaceDisk(copy?: DiskCopy): void {
     this.#disk.replace(copy);
+  }
+
+  /** The same for a copy that somebody promotes: it says so. */
+  promote(copy?: DiskCopy): void {
+    this.replaceDisk(copy);
+    this.#promotions += 1;
   }
 
   /** One document becomes unreadable. Returns which; undefined when there is none. */

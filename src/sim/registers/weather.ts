@@ -33,6 +33,9 @@ export interface Ground {
   count(what: string, times?: number): void;
 }
 
+/** Another disk in the place of a server's: empty, or a copy. */
+type Replacement = (server: StoreServer, copy?: DiskCopy) => void;
+
 /** What meets something only when a sync begins. */
 const LATER: ReadonlySet<string> = new Set<FaultName>(['slow disk', 'crash in sync']);
 
@@ -114,11 +117,13 @@ export class Weather {
         });
       case 'forget':
         return this.#window(fault, {
-          begin: (process) => this.#loseDisk(process, undefined),
+          begin: (process) => this.#loseDisk(process, undefined, (server) => server.replaceDisk()),
           end: (process) => process.start(),
         });
       case 'roll back':
-        return this.#rollBack(fault);
+        return this.#putBack(fault, (server, copy) => server.replaceDisk(copy));
+      case 'promote':
+        return this.#putBack(fault, (server, copy) => server.promote(copy));
       case 'garble':
         return this.#window(fault, { begin: (process) => this.#garble(process) });
       case 'clock jump':
@@ -194,15 +199,14 @@ export class Weather {
     if (lost > 0) this.#ground.count('unsynced writes lost', lost);
   }
 
-  #loseDisk(process: SimProcess, copy: DiskCopy | undefined): void {
-    const server = this.#ground.servers[process.index]!;
+  #loseDisk(process: SimProcess, copy: DiskCopy | undefined, replace: Replacement): void {
     this.#crash(process);
-    server.replaceDisk(copy);
+    replace(this.#ground.servers[process.index]!, copy);
     if (copy !== undefined) this.#ground.ancestry.onRolledBack(process.index, copy);
   }
 
   /** The copy was made `strength` milliseconds before it is restored. */
-  #rollBack(fault: ScheduledFault): void {
+  #putBack(fault: ScheduledFault, replace: Replacement): void {
     const { world, servers } = this.#ground;
     for (const { index } of this.#processes(fault)) {
       let copy: DiskCopy | undefined;
@@ -212,7 +216,7 @@ export class Weather {
       this.#window(
         { ...fault, targets: [world.processes[index]!.name] },
         {
-          begin: (process) => this.#loseDisk(process, copy),
+          begin: (process) => this.#loseDisk(process, copy, replace),
           end: (process) => process.start(),
         },
       );
