@@ -59,6 +59,7 @@ export const ERROR_CODES = [
   // The acceptor service.
   'DATA_LOCKED',
   'DATA_CORRUPT',
+  'DISK_FULL',
   'FORMAT_NEWER',
   'LISTEN_FAILED',
   'LISTEN_REFUSED',
@@ -92,6 +93,15 @@ export type LastingCode = (typeof LASTING_CODES)[number];
 
 export function isLastingCode(code: unknown): code is LastingCode {
   return (LASTING_CODES as readonly unknown[]).includes(code);
+}
+
+/** Nothing was written, and nothing is forgotten: it goes on by itself when there is room. */
+export function diskFull(directory: string, cause?: unknown): CasPaxosError {
+  return new CasPaxosError(
+    'DISK_FULL',
+    `The disk of ${directory} has no room left: nothing more is taken until some is made.`,
+    { cause },
+  );
 }
 
 /** Anything thrown, as an error of ours. */

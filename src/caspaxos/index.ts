@@ -6,6 +6,7 @@ export type { ClusterCounters, ClusterLatencies } from './counters.ts';
 export { type Codec, type Editor, reject, Rejection } from './editing.ts';
 export { missingInDatabase } from './directory/database-file.ts';
 export { type DirectoryLock, lockDirectory } from './directory/lock.ts';
+export { growthOf, hasRoomFor, hasRoomToOpen, isNoRoom } from './directory/room.ts';
 export {
   CasPaxosError,
   ERROR_CODES,

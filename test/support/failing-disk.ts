@@ -2,8 +2,8 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { onTestFinished, vi } from 'vitest';
 
-/** The next write through a file handle reaches the disk, and is told to have failed all the same. */
-export async function failNextWrite(message: string): Promise<void> {
+/** The next write through a file handle reaches the disk, and is told to have failed all the same. `code`: as the system names it. */
+export async function failNextWrite(message: string, code?: string): Promise<void> {
   const handle = await open('/dev/null', 'w');
   const prototype = Object.getPrototypeOf(handle) as FileHandle;
   await handle.close();
@@ -12,6 +12,6 @@ export async function failNextWrite(message: string): Promise<void> {
   onTestFinished(() => spied.mockRestore());
   spied.mockImplementationOnce(async function failing(this: FileHandle, ...args: unknown[]) {
     await write.apply(this, args);
-    throw new Error(message);
+    throw Object.assign(new Error(message), code === undefined ? {} : { code });
   });
 }

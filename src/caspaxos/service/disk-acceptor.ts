@@ -5,10 +5,15 @@
  *
  *   handle ─▶ queue ─▶ roles on the records in memory ─▶ journal (sync) ─▶ replies
  *                                                            └─ now and then ─▶ checkpoint into LMDB
+ *
+ * The journal has its room from the start; a checkpoint needs some. When the disk has none, requests are taken as long as the journal has
+ * room for them, and then refused with DISK_FULL, before the roles have seen them, so that nothing is in memory that is not on a disk.
+ * Each refusal looks for room again, and with the first checkpoint that succeeds everything goes on. Questions are answered all the while.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, realpathSync } from 'node:fs';
 import { open, type RootDatabase } from 'lmdb';
+import { assert } from '../../protocol/index.ts';
 import type { Acceptor, AcceptorDescription } from '../acceptors.ts';
 import { checkInstall, checkReserve, checkServes } from '../claims.ts';
 import {
@@ -21,14 +26,15 @@ import {
 } from '../core/index.ts';
 import { missingInDatabase } from '../directory/database-file.ts';
 import { type DirectoryLock, lockDirectory } from '../directory/lock.ts';
-import { asCasPaxosError, CasPaxosError } from '../errors.ts';
+import { hasRoomFor, isNoRoom } from '../directory/room.ts';
+import { asCasPaxosError, CasPaxosError, diskFull } from '../errors.ts';
 import { UTF8_KEYS } from '../lmdb-keys.ts';
 import { thisProcess } from '../process-name.ts';
 import { retirementError } from '../retired.ts';
 import { decodeIdentity, encodeIdentity, type IdentityDocument } from '../stores/documents.ts';
 import { IDENTITY_KEY } from '../stores/keys.ts';
 import { flattenEntries, IN_THE_JOURNAL, type JournalEntry, pack, replayEntries, unpack } from './codec.ts';
-import { committed } from './committed.ts';
+import { LISTENED, putAll } from './committed.ts';
 import { DEFAULT_JOURNAL_BYTES, Journal, type JournalRecord } from './journal.ts';
 import { openedAgain } from './opening.ts';
 import { RecordTable } from './record-table.ts';
@@ -67,6 +73,7 @@ export class DiskAcceptor implements Acceptor {
   readonly url: string;
   readonly concurrency = 1;
   readonly counters: DiskAcceptorCounters = { requests: 0, batches: 0, syncs: 0, checkpoints: 0 };
+  readonly #directory: string;
   readonly #database: RootDatabase<string, string>;
   readonly #table: RecordTable;
   readonly #journal: Journal;
@@ -81,9 +88,12 @@ export class DiskAcceptor implements Acceptor {
   #checkpointing: Promise<void> | undefined;
   #installing: Promise<void> = Promise.resolve();
   #broken: CasPaxosError | undefined;
+  /** The last checkpoint, or the last append, found no room. */
+  #full: CasPaxosError | undefined;
 
   private constructor(parts: Parts, lock: DirectoryLock) {
     this.url = `disk:${parts.directory}`;
+    this.#directory = parts.directory;
     this.#lock = lock;
     this.#database = parts.database;
     this.#table = parts.table;
@@ -96,11 +106,12 @@ export class DiskAcceptor implements Acceptor {
     const directory = directoryAt(options.directory);
     const lock = await lockDirectory(directory);
     try {
+      if (!hasRoomFor(directory, 1, 0)) throw diskFull(directory);
       const parts = await openedAgain(() => openParts({ ...options, directory }), directory);
       return new DiskAcceptor(parts, lock);
     } catch (error) {
       lock.release();
-      throw error;
+      throw isNoRoom(error, directory) ? diskFull(directory, error) : error;
     }
   }
 
@@ -125,6 +136,11 @@ export class DiskAcceptor implements Acceptor {
   /** Its disk failed: nothing more is answered until a restart has looked at what is there. */
   get isBroken(): boolean {
     return this.#broken !== undefined;
+  }
+
+  /** Its disk has no room: it refuses what its journal cannot take, until there is some. */
+  get isFull(): boolean {
+    return this.#full !== undefined && !hasRoomFor(this.#directory, 1, 0);
   }
 
   expect(id: string, cluster?: string): void {
@@ -167,7 +183,9 @@ export class DiskAcceptor implements Acceptor {
           : ['it is at', seen.sequence, told.sequence];
       const why = `Acceptor ${id} is not used any more: ${what} ${is} but had been at ${was}, as from an old copy. Replace it.`;
       const retired = { code: 'ACCEPTOR_BEHIND', why, at: new Date().toISOString() };
-      await this.#writeIdentity({ ...this.#identity, retired });
+      // In this life whatever the disk says; and for what must be written there is the reserve.
+      this.#identity = { ...this.#identity, retired };
+      await this.#writeIdentity(this.#identity, 'with the reserve');
     });
   }
 
@@ -204,7 +222,8 @@ export class DiskAcceptor implements Acceptor {
   async close(): Promise<void> {
     if (this.#isDraining) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
     await this.#installing;
-    if (this.#broken === undefined) await this.#checkpoint();
+    // What finds no room stays in the journal, and is found there.
+    if (this.#broken === undefined) await this.#checkpoint().catch(() => {});
     await this.#checkpointing;
     await this.#journal.close();
     await this.#database.close();
@@ -221,20 +240,25 @@ export class DiskAcceptor implements Acceptor {
     return done;
   }
 
-  async #writeIdentity(identity: IdentityDocument): Promise<void> {
-    await committed([this.#database.put(IDENTITY_KEY, encodeIdentity(identity))]);
+  async #writeIdentity(identity: IdentityDocument, room?: 'with the reserve'): Promise<void> {
+    await putAll(this.#database, this.#directory, [[IDENTITY_KEY, encodeIdentity(identity)]], room);
     this.#identity = identity;
   }
 
   async #drain(): Promise<void> {
     this.#isDraining = true;
     while (this.#queue.length > 0) {
-      const batch = this.#takeBatch();
+      let batch = this.#takeBatch();
       try {
         this.#refuseWhenBroken();
+        batch = await this.#withRoom(batch);
         const replies = await this.#process(batch);
         for (const [at, waiting] of batch.entries()) waiting.resolve(replies[at]!);
       } catch (error) {
+        if (this.#noteFull(error)) {
+          for (const waiting of batch) waiting.reject(this.#full!);
+          continue;
+        }
         // A sync that failed leaves nobody knowing what is on disk: answer nothing more until a restart has looked.
         this.#broken ??= asCasPaxosError(error, 'STORE_FAILED', `The disk of ${this.url} failed`);
         for (const waiting of batch) waiting.reject(this.#broken);
@@ -249,6 +273,29 @@ export class DiskAcceptor implements Acceptor {
     let bytes = 0;
     const end = this.#queue.findIndex((waiting) => (bytes += waiting.bytes) > this.#maxBatchBytes);
     return this.#queue.splice(0, end < 0 ? this.#queue.length : end);
+  }
+
+  /** What of the batch the journal can take; the others are refused. */
+  async #withRoom(batch: readonly Waiting[]): Promise<readonly Waiting[]> {
+    const bytes = batch.reduce((sum, waiting) => sum + waiting.bytes, 0);
+    try {
+      while (this.#journal.isFullFor(bytes)) await this.#checkpoint();
+      return batch;
+    } catch (error) {
+      // What an append that failed has left in memory must not be told to anybody.
+      if (!this.#noteFull(error) || this.#journal.hasFailed) throw error;
+      for (const waiting of batch) if (!asksOnly(waiting)) waiting.reject(this.#full!);
+      return batch.filter(asksOnly);
+    }
+  }
+
+  /** Whether it was for want of room. */
+  #noteFull(error: unknown): boolean {
+    if (this.#broken !== undefined) return false;
+    if (error instanceof CasPaxosError && error.code === 'DISK_FULL') this.#full = error;
+    else if (isNoRoom(error, this.#directory)) this.#full = diskFull(this.#directory, error);
+    else return false;
+    return true;
   }
 
   async #process(batch: readonly Waiting[]): Promise<readonly (readonly RegisterReply[])[]> {
@@ -289,10 +336,10 @@ export class DiskAcceptor implements Acceptor {
 
   /** Rule 3: nothing is answered before this has resolved. */
   async #persist(payload: Buffer): Promise<void> {
-    while (this.#journal.isFullFor(payload.length)) await this.#checkpoint();
+    assert(!this.#journal.isFullFor(payload.length), 'a batch that is larger than it was taken for');
     await this.#journal.append(payload);
     this.counters.syncs += 1;
-    // A failure in the background has marked this acceptor as broken, and whoever asks next is told.
+    // A failure in the background has been noted, and whoever asks next is told.
     if (this.#journal.needsCheckpoint && this.#checkpointing === undefined)
       this.#checkpoint().catch(() => {});
   }
@@ -301,10 +348,11 @@ export class DiskAcceptor implements Acceptor {
   async #checkpoint(): Promise<void> {
     while (this.#checkpointing !== undefined) await this.#checkpointing;
     this.#refuseWhenBroken();
-    if (!this.#table.hasUnsaved) return;
+    if (!this.#table.hasUnsaved && !this.#journal.needsCheckpoint) return;
     this.#checkpointing = this.#saveTable();
     await this.#checkpointing;
     this.#refuseWhenBroken();
+    if (this.#full !== undefined) throw this.#full;
   }
 
   async #saveTable(): Promise<void> {
@@ -313,7 +361,9 @@ export class DiskAcceptor implements Acceptor {
       await this.#table.save(sequence);
       this.#journal.checkpointed(sequence);
       this.counters.checkpoints += 1;
+      this.#full = undefined;
     } catch (error) {
+      if (this.#noteFull(error)) return;
       this.#broken ??= asCasPaxosError(error, 'STORE_FAILED', `The database of ${this.url} failed`);
     } finally {
       this.#checkpointing = undefined;
@@ -363,7 +413,7 @@ async function openParts(options: DiskAcceptorOptions): Promise<Parts> {
     });
     if (!isMarked) await table.noteMark();
     // Last of all: an acceptor has an identity only once it has everything else that it must never lose.
-    if (known === undefined) await committed([database.put(IDENTITY_KEY, encodeIdentity(identity))]);
+    if (known === undefined) await putAll(database, directory, [[IDENTITY_KEY, encodeIdentity(identity)]]);
     return { directory, database, table, journal, identity };
   } catch (error) {
     await database.close();
@@ -386,6 +436,7 @@ function openDatabase(directory: string): RootDatabase<string, string> {
     return open<string, string>({
       keyEncoder: UTF8_KEYS,
       path: directory,
+      ...LISTENED,
       encoding: 'string',
       noSubdir: false,
       overlappingSync: false,
@@ -415,6 +466,10 @@ function readable(table: RecordTable, key: string): RegisterRecord | undefined {
     if (error instanceof CasPaxosError && error.code === 'CORRUPT_RECORD') return undefined;
     throw error;
   }
+}
+
+function asksOnly({ requests }: Waiting): boolean {
+  return requests.every(({ message }) => message.type === 'query');
 }
 
 function journalBytesOf(requests: readonly RegisterRequest[]): number {

@@ -20,6 +20,7 @@ const MAGIC = 0x4b4d5442; // "BTMK"
 const SLOT = 32;
 const BLOCK = 4096;
 const SLOTS = [0, 1, 2] as const;
+const BYTES = SLOTS.length * BLOCK;
 const SYNC_MS = 1000;
 
 type Slot = (typeof SLOTS)[number];
@@ -68,6 +69,9 @@ export class JournalMark {
   static async open(directory: string, marked: Marked): Promise<JournalMark> {
     const file = await open(pathIn(directory), constants.O_RDWR | constants.O_CREAT, 0o600);
     try {
+      // All of it now: when it is written to there may be no room.
+      const { size } = await file.stat();
+      if (size < BYTES) await file.write(Buffer.alloc(BYTES - size), 0, BYTES - size, size);
       const mark = new JournalMark(file, (await readSlots(file)).newest ?? 0);
       mark.write(marked);
       clearTimeout(mark.#timer);
@@ -141,7 +145,7 @@ function pathIn(directory: string): string {
 }
 
 async function readSlots(file: FileHandle): Promise<{ readonly marked?: Marked; readonly newest?: Slot }> {
-  const content = Buffer.alloc((SLOTS.length - 1) * BLOCK + SLOT);
+  const content = Buffer.alloc(BYTES);
   await file.read(content, 0, content.length, 0);
   const found = SLOTS.flatMap((newest) => {
     const marked = decoded(content.subarray(newest * BLOCK, newest * BLOCK + SLOT));

@@ -125,6 +125,11 @@ export class Journal {
     return this.#otherEndsAt !== undefined || this.#failedAt !== undefined;
   }
 
+  /** Whether there is a record whose append failed, and that no checkpoint has covered yet. */
+  get hasFailed(): boolean {
+    return this.#failedAt !== undefined;
+  }
+
   /** Whether a record of that size must wait for a checkpoint. */
   isFullFor(payloadBytes: number): boolean {
     if (this.#failedAt !== undefined) return true;
@@ -168,11 +173,16 @@ export class Journal {
    */
   async #write(file: FileHandle, record: Buffer, bytes: number): Promise<void> {
     const startedAt = performance.now();
-    const written =
-      bytes < LONG_BYTES && this.#typicalMs < SLOW_DISK_MS
-        ? writeSync(file.fd, record, 0, bytes, this.#position)
-        : (await file.write(record, 0, bytes, this.#position)).bytesWritten;
-    if (written !== bytes) throw new Error(`the journal took ${written} of ${bytes} bytes`);
+    const isShort = bytes < LONG_BYTES && this.#typicalMs < SLOW_DISK_MS;
+    // A disk that takes a part of it says with the rest why.
+    for (let written = 0; written < bytes;) {
+      const [from, left, to] = [written, bytes - written, this.#position + written];
+      const taken = isShort
+        ? writeSync(file.fd, record, from, left, to)
+        : (await file.write(record, from, left, to)).bytesWritten;
+      if (taken === 0) throw new Error(`the journal took ${written} of ${bytes} bytes`);
+      written += taken;
+    }
     this.#typicalMs += (performance.now() - startedAt - this.#typicalMs) / 16;
   }
 

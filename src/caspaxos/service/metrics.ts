@@ -50,6 +50,7 @@ export class ServiceMetrics {
     gauge('baton_acceptor_retired', '1: found to be an old copy, and refuses everything: replace it', () =>
       acceptor.retired === undefined ? 0 : 1,
     );
+    gauge('baton_acceptor_disk_full', '1 while its disk has no room', () => (acceptor.isFull ? 1 : 0));
     gauge('baton_acceptor_streams', 'Proposers connected', streams);
     gauge('baton_acceptor_set', 'Number of the set of acceptors', () => acceptor.configuration?.number ?? 0);
   }

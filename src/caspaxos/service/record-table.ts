@@ -14,7 +14,7 @@ import {
   encodeRecord,
 } from '../stores/documents.ts';
 import { registerKey, registerOf, REGISTER_PREFIX } from '../stores/keys.ts';
-import { committed } from './committed.ts';
+import { type Document, putAll } from './committed.ts';
 
 const CHECKPOINT_KEY = 'checkpoint';
 const CHECKPOINT_CHUNK = 500;
@@ -32,7 +32,7 @@ export class RecordTable {
   /** Being written to the database right now. */
   #saving: ReadonlyMap<string, RegisterRecord> = new Map();
 
-  /** `name` is for messages; `cacheBytes` bounds what is kept in memory of what the database holds anyway. */
+  /** `name` is its directory; `cacheBytes` bounds what is kept in memory of what the database holds anyway. */
   constructor(database: RootDatabase<string, string>, name: string, cacheBytes: number) {
     this.#database = database;
     this.#name = name;
@@ -83,8 +83,15 @@ export class RecordTable {
   async save(sequence: number): Promise<void> {
     this.#saving = this.#dirty;
     this.#dirty = new Map();
-    await this.#put(this.#saving, sequence);
-    this.#saving = new Map();
+    try {
+      await this.#put(this.#saving, sequence);
+    } catch (error) {
+      // To be saved again, unless something newer has to be.
+      this.#dirty = new Map([...this.#saving, ...this.#dirty]);
+      throw error;
+    } finally {
+      this.#saving = new Map();
+    }
     this.trim();
   }
 
@@ -96,19 +103,20 @@ export class RecordTable {
 
   /** The checkpoint last, when everything else is there: it says so. */
   async #put(records: ReadonlyMap<string, RegisterRecord>, sequence: number): Promise<void> {
-    let puts: Promise<unknown>[] = [];
+    let documents: Document[] = [];
     for (const [key, record] of records) {
-      puts.push(this.#database.put(registerKey(key), encodeRecord(record)));
-      if (puts.length < CHECKPOINT_CHUNK) continue;
-      await committed(puts);
-      puts = [];
+      documents.push([registerKey(key), encodeRecord(record)]);
+      if (documents.length < CHECKPOINT_CHUNK) continue;
+      await putAll(this.#database, this.#name, documents);
+      documents = [];
     }
-    await committed(puts);
+    if (documents.length > 0) await putAll(this.#database, this.#name, documents);
     await this.#putCheckpoint(sequence);
   }
 
   async #putCheckpoint(sequence: number): Promise<void> {
-    await committed([this.#database.put(CHECKPOINT_KEY, encodeCheckpoint({ sequence, isMarked: true }))]);
+    const text = encodeCheckpoint({ sequence, isMarked: true });
+    await putAll(this.#database, this.#name, [[CHECKPOINT_KEY, text]]);
   }
 
   /** Of what the database holds. */

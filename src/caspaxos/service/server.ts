@@ -175,10 +175,17 @@ export class AcceptorServer {
   }
 
   #respondHealth(response: ServerResponse): void {
-    const { id, sequence, retired, isBroken } = this.#acceptor;
-    const status = this.#stopping ? 'stopping' : isBroken ? 'failed' : retired ? 'retired' : 'ok';
+    const status = this.#status;
+    const { id, sequence, retired } = this.#acceptor;
     const body = JSON.stringify({ status, id, sequence, ...(retired && { why: retired.why }) });
     reply(response, status === 'ok' ? 200 : 503, `${body}\n`, 'application/json');
+  }
+
+  get #status(): 'ok' | 'stopping' | 'failed' | 'retired' | 'full' {
+    if (this.#stopping) return 'stopping';
+    if (this.#acceptor.isBroken) return 'failed';
+    if (this.#acceptor.retired !== undefined) return 'retired';
+    return this.#acceptor.isFull ? 'full' : 'ok';
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {

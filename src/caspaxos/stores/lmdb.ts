@@ -11,8 +11,10 @@ import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { missingInDatabase } from '../directory/database-file.ts';
-import { asCasPaxosError, CasPaxosError } from '../errors.ts';
+import { hasRoomFor, hasRoomToOpen, isNoRoom } from '../directory/room.ts';
+import { asCasPaxosError, CasPaxosError, diskFull } from '../errors.ts';
 import { UTF8_KEYS } from '../lmdb-keys.ts';
+import { committed, LISTENED } from '../service/committed.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, WriteResult } from './store.ts';
 
 /** A version is drawn, not counted: an old copy of the file that was written to again must not repeat one. */
@@ -58,7 +60,10 @@ export class LmdbStore implements AcceptorStore {
 
   async write(writes: readonly ConditionalWrite[]): Promise<readonly WriteResult[]> {
     const results: WriteResult[] = [];
-    await this.#database.transaction(() => {
+    const bytes = writes.reduce((sum, { key, text }) => sum + key.length + text.length, 0);
+    const { path } = this.#shared;
+    if (!hasRoomFor(path, writes.length, bytes)) throw diskFull(path);
+    const ended = this.#database.transaction(() => {
       for (const { key, text, expected } of writes) {
         if (this.#get(key)?.version !== expected) {
           results.push({ result: 'conflict' });
@@ -69,6 +74,11 @@ export class LmdbStore implements AcceptorStore {
         results.push({ result: 'written', version });
       }
     });
+    try {
+      await committed(ended);
+    } catch (error) {
+      throw isNoRoom(error, path) ? diskFull(path, error) : error;
+    }
     return results;
   }
 
@@ -101,10 +111,12 @@ function acquire(path: string): SharedDatabase {
     const missing = missingInDatabase(path);
     if (missing !== undefined)
       throw new CasPaxosError('DATA_CORRUPT', `${missing}. Replace this acceptor by an empty one.`);
+    if (!hasRoomToOpen(path)) throw diskFull(path);
     const database = open<string, string>({
       keyEncoder: UTF8_KEYS,
       path,
       encoding: 'string',
+      ...LISTENED,
       useVersions: true,
       // A directory, whatever its name: one with a dot in it would be taken for a file.
       noSubdir: false,

@@ -6,6 +6,7 @@
  *   append, truncate, note ... ─▶ queue ─▶ journal ─▶ callbacks of `sync`
  *                                             └─▶ commit of the database, now and then ◀─ flush, trimming
  */
+import { growthOf } from '../../caspaxos/index.ts';
 import type { Host, Timer } from '../../protocol/index.ts';
 import type { PartitionStore } from '../core/index.ts';
 import { EngineStorageError } from './errors.ts';
@@ -21,7 +22,7 @@ import {
   workKey,
 } from './partition-record.ts';
 import { readRecord, writeRecord } from './records.ts';
-import { diskFull, growthOf, Tables, type Write } from './tables.ts';
+import { diskFull, Tables, type Write } from './tables.ts';
 import { bytesOf, RedoLog } from './redo-log.ts';
 import { inOrder, WriteQueue } from './write-queue.ts';
 

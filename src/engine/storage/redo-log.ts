@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Journal } from '../../caspaxos/index.ts';
-import { lostData } from './errors.ts';
+import { EngineStorageError, lostData } from './errors.ts';
 import type { Journaled, Tables, Write } from './tables.ts';
 
 const REMOVED = 0xffff_ffff;
@@ -55,7 +55,10 @@ export class RedoLog {
       },
     });
     // Last of all: what has an identity has a journal with a mark, and must not be opened without them.
-    if (!isMarked) await tables.commit([], { identity: salt, sequence: journal.sequence, marked: true });
+    const journaled = { identity: salt, sequence: journal.sequence, marked: true };
+    if (identity === undefined) await tables.commit([], journaled);
+    // Where there is no room for it now, every later commit says so too.
+    else if (!isMarked) await tables.commit([], journaled).catch(unlessFull);
     return new RedoLog(journal, tables, salt);
   }
 
@@ -87,6 +90,10 @@ export class RedoLog {
   async close(): Promise<void> {
     await this.#journal.close();
   }
+}
+
+function unlessFull(error: unknown): void {
+  if (!(error instanceof EngineStorageError) || error.code !== 'DISK_FULL') throw error;
 }
 
 export function encodeWrites(tables: Tables, writes: readonly Write[]): Buffer {

@@ -10,9 +10,15 @@
  *   superseded   data number, LSN -> how many of a batch's changes nobody needs any more
  *   undone       partition number, epoch, LSN -> an undone entry
  */
-import { mkdirSync, realpathSync, statfsSync } from 'node:fs';
+import { mkdirSync, realpathSync } from 'node:fs';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { type DirectoryLock, missingInDatabase } from '../../caspaxos/index.ts';
+import {
+  type DirectoryLock,
+  hasRoomFor,
+  hasRoomToOpen,
+  isNoRoom,
+  missingInDatabase,
+} from '../../caspaxos/index.ts';
 import { EngineStorageError, lostData, storageError } from './errors.ts';
 import { lock } from './owner.ts';
 import { readRecord, writeRecord } from './records.ts';
@@ -21,14 +27,6 @@ const FORMAT = 1;
 const FORMAT_KEY = Buffer.from('format');
 const JOURNALED_KEY = Buffer.from('journaled');
 const PAGE = 4096;
-const NO_SPACE = 28;
-const INPUT_OUTPUT = 5;
-/** Kept free on the disk. LMDB writes pages in new places, and its error handling corrupts memory when there is none. */
-const RESERVE = 1024 * 1024;
-/** Pages that a record may touch, with those above it in the tree. */
-const PAGES_PER_WRITE = 2;
-/** What a record takes besides itself, about: its key, and pages that are not full. */
-const OVERHEAD = 1.4;
 
 export type Table = Database<Buffer, Buffer>;
 
@@ -86,6 +84,7 @@ export class Tables implements Readonly<Record<TableName, Table>> {
     try {
       const missing = missingInDatabase(directory);
       if (missing !== undefined) throw lostData(missing);
+      if (!hasRoomToOpen(directory)) throw diskFull(directory);
       root = openEnvironment(directory);
       const tables = new Tables(directory, root, held);
       await tables.#checkFormat();
@@ -161,11 +160,7 @@ export class Tables implements Readonly<Record<TableName, Table>> {
 
   async #asStorageError(failure: unknown): Promise<EngineStorageError> {
     const cause = await causeOf(failure);
-    const { code } = cause as { code?: unknown };
-    // A write that the disk took in part is reported as an I/O error.
-    const isFull =
-      code === NO_SPACE || code === 'ENOSPC' || (code === INPUT_OUTPUT && this.#freeBytes() < RESERVE);
-    if (isFull) return diskFull(this.directory);
+    if (isNoRoom(cause, this.directory)) return diskFull(this.directory);
     return storageError('DISK_FAILED', `The disk of ${this.directory} failed`, cause);
   }
 
@@ -173,19 +168,8 @@ export class Tables implements Readonly<Record<TableName, Table>> {
   #checkDisk(writes: readonly Write[]): void {
     let bytes = 0;
     for (const { key, value } of writes) bytes += key.length + (value?.length ?? 0);
-    const needed = RESERVE + growthOf(bytes) + writes.length * PAGES_PER_WRITE * PAGE;
-    if (this.#freeBytes() < needed) throw diskFull(this.directory);
+    if (!hasRoomFor(this.directory, writes.length, bytes)) throw diskFull(this.directory);
   }
-
-  #freeBytes(): number {
-    const { bavail, bsize } = statfsSync(this.directory);
-    return bavail * bsize;
-  }
-}
-
-/** How much more the tables will hold, about, when so many bytes of keys and values are put into them. */
-export function growthOf(bytes: number): number {
-  return bytes * OVERHEAD;
 }
 
 export function diskFull(directory: string): EngineStorageError {
