@@ -9,7 +9,7 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     rule: 1,
     what: 'every process has the same incarnation',
     file: `${ROOM}/cluster.ts`,
-    find: 'incarnation: 1 + host.randomInteger(2 ** 48 - 2)',
+    find: 'incarnation: 1 + this.#host.randomInteger(2 ** 48 - 2)',
     replace: 'incarnation: 1',
     tests: ['src/caspaxos/rules/rule-01.test.ts'],
     simulated: true,

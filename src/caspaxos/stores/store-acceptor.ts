@@ -113,9 +113,10 @@ export class StoreAcceptor implements Acceptor {
 
   async handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
     try {
-      return await this.#identity.guard(async () => {
-        await this.#identity.beforeBatch();
-        return this.#handle(requests, index);
+      return await this.#identity.guard(() => {
+        const looking = this.#identity.beforeBatch();
+        if (looking === undefined) return this.#handle(requests, index);
+        return looking.then(() => this.#handle(requests, index));
       });
     } catch (error) {
       throw asCasPaxosError(error, 'STORE_FAILED', this.url);

@@ -133,7 +133,7 @@ export class StoreIdentity {
   }
 
   /** Before a batch: now, if something failed since the last look; beside the batch when the last look was a while ago. */
-  async beforeBatch(): Promise<void> {
+  beforeBatch(): Promise<void> | undefined {
     if (!this.#isChecked || !this.#isMember) return this.#look();
     if (this.#isLooking || this.#host.now() - this.#lookedAt < LOOK_AGAIN_MS) return undefined;
     // What it finds, the batches after this one are told.
