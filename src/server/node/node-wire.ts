@@ -53,13 +53,15 @@ function encodePartitionMessage(set: string, message: PartitionMessage): Payload
   switch (message.type) {
     case 'invite':
       return packed([...head, message.gcn]);
-    case 'follow':
     case 'refuse':
     case 'survey':
       return packed([...head, message.gcn, message.session]);
+    case 'follow':
+      return packed([...head, message.gcn, message.session, ...(message.copies === true ? [true] : [])]);
     case 'welcome': {
-      const { gcn, session, epoch, table, tail, base } = message;
-      return packed([...head, gcn, session, epoch, startsOf(table), tail.epoch, tail.lsn, base]);
+      const { gcn, session, epoch, table, tail, base, whole } = message;
+      const known = [...head, gcn, session, epoch, startsOf(table), tail.epoch, tail.lsn, base];
+      return packed(whole === undefined ? known : [...known, whole]);
     }
     case 'standing': {
       const { gcn, session, table, tail, base, gclsn, building } = message;
@@ -125,13 +127,16 @@ function decodePartitionMessage(
   switch (type) {
     case 'invite':
       return { type, gcn: n(0) };
-    case 'follow':
     case 'refuse':
     case 'survey':
       return { type, gcn: n(0), session: n(1) };
+    case 'follow':
+      return { type, gcn: n(0), session: n(1), ...(fields[2] === true && { copies: true }) };
     case 'welcome': {
       const tail: Position = { epoch: n(4), lsn: n(5) };
-      return { type, gcn: n(0), session: n(1), epoch: n(2), table: startsIn(fields[3]), tail, base: n(6) };
+      const said = { type, gcn: n(0), session: n(1), epoch: n(2), table: startsIn(fields[3]), tail } as const;
+      const whole = fields[7];
+      return { ...said, base: n(6), ...(typeof whole === 'boolean' && { whole }) };
     }
     case 'standing': {
       const tail: Position = { epoch: n(3), lsn: n(4) };

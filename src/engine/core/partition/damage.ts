@@ -23,6 +23,7 @@ export class Damage {
     const { port } = this.#copy;
     const { lsn, isNew, question } = this.#repairs.noticed(error, port.now());
     if (isNew) port.event({ event: 'damaged', lsn });
+    this.#copy.reign?.forwarder.doubt(lsn);
     if (question !== undefined) this.#askAll([question]);
     port.look();
   }

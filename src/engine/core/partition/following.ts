@@ -1,7 +1,7 @@
 /**
  * A reader that follows a writer (the paper's XP secondary): it asks to follow, is told the writer's history, undoes what it
  * has besides it (rule 5), takes the entries in their order and says what is on disk. When its log ends before the writer's
- * begins, it takes everything anew.
+ * begins, it takes everything anew, and gives up what it has only when the writer has read its log through (`reading-through.ts`).
  *
  *   asking ──welcome──▶ undoing ──on disk──▶ ready ──entries──▶ following
  *     ▲                                                            │ link lost, invited again
@@ -24,7 +24,7 @@ import {
 } from './messages.ts';
 import { noteEpochs } from './notes.ts';
 import { epochAt, type ProgressTable, sharedUpTo, upTo } from './progress-table.ts';
-import { undoBehind } from './undoing.ts';
+import { needsCopy, undoBehind } from './undoing.ts';
 
 export interface FollowingPort {
   send(to: RegionName, message: PartitionMessage): void;
@@ -80,6 +80,8 @@ export class Following {
   /** A full copy is complete when the log reaches this. */
   #builtAt = 0;
   #isReconciled = false;
+  /** It has to copy everything, and the writer has been told so. */
+  #copies = false;
   /** Of the welcome that was refused last. */
   #refusedEpoch: number | undefined;
   /** Until when strong reads are shown, and until when bounded ones: a grant for the first is one for both. */
@@ -152,7 +154,8 @@ export class Following {
     this.#session = this.#newSession();
     this.#askAt = now + Math.min(longestMs, askAgainMs * 2 ** Math.min(this.#asks, 10));
     this.#asks += 1;
-    this.#port.send(this.writer, { type: 'follow', gcn: this.gcn, session: this.#session });
+    const follow = { type: 'follow', gcn: this.gcn, session: this.#session } as const;
+    this.#port.send(this.writer, this.#copies ? { ...follow, copies: true } : follow);
   }
 
   /** Again and again until something comes: it may have been lost. */
@@ -169,14 +172,20 @@ export class Following {
   }
 
   /** Rule 5: finds where the histories part, and undoes what is only in this one. */
-  onWelcome({ session, epoch, table, tail, base }: Welcome): void {
+  onWelcome({ session, epoch, table, tail, base, whole }: Welcome): void {
     if (this.#stage !== 'asking' || session !== this.#session) return;
+    const own = { table: this.#store.notes.table, tail: this.#store.tail };
+    const shared = this.#store.notes.building ? 0 : sharedUpTo(own, { table, tail });
+    const hasSomething = own.tail.lsn > 0;
+    if (whole === false && hasSomething && needsCopy(this.#store, shared, base, this.#port)) {
+      this.#askToCopy();
+      return;
+    }
+    this.#copies = false;
     this.#stage = 'undoing';
     this.#isOver = false;
     this.#epoch = epoch;
     this.#base = base;
-    const own = { table: this.#store.notes.table, tail: this.#store.tail };
-    const shared = this.#store.notes.building ? 0 : sharedUpTo(own, { table, tail });
     const undone = undoBehind(this.#store, shared, this.#port);
     if (undone === 'refused') {
       this.#refuse(epoch);
@@ -200,6 +209,13 @@ export class Following {
       this.#noteReconciled();
     });
     this.#port.flushSoon();
+  }
+
+  /** What is here may be the last whole copy of something that is damaged there: nothing is given up before all of it could be read. */
+  #askToCopy(): void {
+    if (this.#copies) return;
+    this.#copies = true;
+    this.#ask(this.#port.now());
   }
 
   /** It is asked again from time to time: it may recover, or another process of it may. */

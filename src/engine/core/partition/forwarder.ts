@@ -10,6 +10,7 @@ import { type Epoch, gcnOf, type Position, sizeOf } from '../model.ts';
 import type { PartitionStore } from '../store.ts';
 import { entriesOf } from './copying.ts';
 import type { Ack, Entries, Follow, Marks, PartitionMessage, Ready, Welcome } from './messages.ts';
+import { ReadingThrough } from './reading-through.ts';
 
 export type RegionName = string;
 
@@ -81,6 +82,7 @@ export class Forwarder {
    * invitation is lost, only this reminds anybody of it.
    */
   readonly #awaited = new Map<RegionName, { readonly at: number; readonly waitMs: number }>();
+  readonly #reading: ReadingThrough;
 
   constructor(epoch: Epoch, store: PartitionStore, port: ForwarderPort, limits = FORWARDER_LIMITS) {
     this.#gcn = gcnOf(epoch);
@@ -88,12 +90,19 @@ export class Forwarder {
     this.#store = store;
     this.#port = port;
     this.#limits = limits;
+    this.#reading = new ReadingThrough(store);
   }
 
-  onFollow(from: RegionName, { session }: Follow, now: number): void {
+  onFollow(from: RegionName, follow: Follow, now: number): void {
+    const { session, copies } = follow;
     const known = this.#sessions.get(from);
     // The same question again, or an older one that was overtaken. A session that runs is not begun anew by it.
     if (known !== undefined && (session < known.id || (session === known.id && known.isStreaming))) return;
+    if (copies === true && !this.#reading.isDone(now)) this.#reading.want(from, follow, now);
+    else this.#welcome(from, follow, now);
+  }
+
+  #welcome(from: RegionName, { session }: Follow, now: number): void {
     const { notes, tail, base } = this.#store;
     this.#sessions.set(from, {
       id: session,
@@ -124,6 +133,7 @@ export class Forwarder {
       table: notes.table,
       tail,
       base,
+      whole: this.#reading.isDone(now),
     };
     // It asks again by itself. But this question may be an old one that was overtaken.
     this.#await(from, now, this.#longestWaitMs);
@@ -208,6 +218,12 @@ export class Forwarder {
   drop(region: RegionName): void {
     this.#sessions.delete(region);
     this.#awaited.delete(region);
+    this.#reading.drop(region);
+  }
+
+  /** Somebody met a damaged entry. */
+  doubt(lsn: number): void {
+    this.#reading.doubt(lsn);
   }
 
   /** Whether it has everything now, and had not when this was asked last. */
@@ -253,6 +269,11 @@ export class Forwarder {
 
   /** Sends what there is to send, as far as windows and links allow. An entry that cannot be read holds up only who needs it. */
   pump(marks: Marks, now: number, onUnreadable: (error: unknown) => void): void {
+    try {
+      for (const [region, follow] of this.#reading.step(now)) this.#welcome(region, follow, now);
+    } catch (error) {
+      onUnreadable(error);
+    }
     for (const [region, session] of this.#sessions) {
       if (!session.isStreaming) continue;
       try {
@@ -265,7 +286,7 @@ export class Forwarder {
 
   /** When to look again whether something got lost. */
   get nextAt(): number {
-    let at = Infinity;
+    let at = this.#reading.nextAt;
     for (const session of this.#sessions.values()) at = Math.min(at, this.#againAt(session));
     for (const awaited of this.#awaited.values()) at = Math.min(at, awaited.at);
     return at;

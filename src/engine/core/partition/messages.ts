@@ -46,6 +46,8 @@ interface InSession extends Said {
 
 export interface Follow extends InSession {
   readonly type: 'follow';
+  /** It has to copy everything, and gives up what it has when it is welcomed: the writer reads its log through before. */
+  readonly copies?: true;
 }
 
 export interface Welcome extends InSession {
@@ -56,6 +58,8 @@ export interface Welcome extends InSession {
   readonly tail: Position;
   /** The first LSN from which on the writer's log has no gaps. */
   readonly base: number;
+  /** Whether all of the writer's log could be read lately. Absent, from an older writer: it does not look. */
+  readonly whole?: boolean;
 }
 
 export interface Ready extends InSession {

@@ -326,6 +326,7 @@ export class PartitionStateMachine {
       // Before the welcome: whoever is too far behind gives up what it has, and may be the last to have it.
       this.damage.ask(from);
       forwarder.onFollow(from, message, now);
+      this.wantFlush();
     } else if (message.type === 'ready') {
       forwarder.onReady(from, message, now);
       this.settle();
