@@ -56,6 +56,13 @@ describe('a disk', () => {
     expect(store.notes).toMatchObject({ incarnation: 3, building: true });
   });
 
+  test('that was rolled back to behind its last report is not: others reported more to be committed on it', async () => {
+    const { partition, store } = scene();
+    expect(await partition.isOutlived({ ...said(4), committed: 5 })).toBe(false);
+    expect(await partition.isOutlived({ ...said(4), committed: 6 })).toBe(true);
+    expect(store.notes).toMatchObject({ incarnation: 3, building: true });
+  });
+
   test('with another entry under that LSN is not', async () => {
     const { partition } = scene();
     expect(await partition.isOutlived(said(5, 2))).toBe(true);

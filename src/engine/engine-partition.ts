@@ -97,12 +97,14 @@ export class EnginePartition implements Driver, Sleeper {
   /**
    * Before `incarnation`: what the failover state has of this region. What it has reported was on disk before, so a disk that does not
    * know that process, or does not have those entries, is not the one that reported: it was emptied, or brought back from
-   * an old copy. What it holds must not count for what was acknowledged, and is built anew from the write region. Says whether that is so.
+   * an old copy. The same of what others reported to be committed on it. What it holds must not count for what was acknowledged, and is
+   * built anew from the write region. Says whether that is so.
    */
-  async isOutlived({ incarnation, progress }: LastSaid): Promise<boolean> {
-    const { notes } = this.#store;
+  async isOutlived({ incarnation, progress, committed = 0 }: LastSaid): Promise<boolean> {
+    const { notes, tail } = this.#store;
     const isOlder = notes.incarnation < incarnation;
-    if (!isOlder && (notes.building || progress === undefined || this.#hasHad(progress))) return false;
+    const isShort = tail.lsn < committed || (progress !== undefined && !this.#hasHad(progress));
+    if (!isOlder && (notes.building || !isShort)) return false;
     this.#store.note({ incarnation: Math.max(notes.incarnation, incarnation), building: true });
     await synced(this.#store);
     return true;

@@ -184,12 +184,28 @@ export function lastIncarnation(state: FailoverState, name: RegionName): number 
 export interface LastSaid {
   readonly incarnation: number;
   readonly progress?: Progress;
+  /** Up to that LSN it has everything, though it may not have said so: others have, and it is in the lease set at Strong. */
+  readonly committed?: number;
 }
 
 export function lastSaidOf(state: FailoverState, name: RegionName): LastSaid {
   const progress = currentReport(state, name)?.progress ?? regionOf(state, name)?.had;
-  const incarnation = lastIncarnation(state, name);
-  return progress === undefined ? { incarnation } : { incarnation, progress };
+  const committed = committedOn(state, name);
+  return {
+    incarnation: lastIncarnation(state, name),
+    ...(progress !== undefined && { progress }),
+    ...(committed > 0 && { committed }),
+  };
+}
+
+/**
+ * What is globally committed at Strong every member of the lease set has on disk (rules 5, 14 and 16). That does not hold of what a weaker
+ * level committed, nor where an operator accepted a loss; then there is `sureFrom`.
+ */
+function committedOn(state: FailoverState, name: RegionName): number {
+  const { configuration, sureFrom, leaseSet, regions } = state;
+  if (configuration.consistency !== 'Strong' || sureFrom !== undefined || !leaseSet.includes(name)) return 0;
+  return Math.max(0, ...Object.values(regions).map(({ report }) => report?.gclsn ?? 0));
 }
 
 export function departedOf({ departed }: FailoverState, name: RegionName): DepartedRegion | undefined {
