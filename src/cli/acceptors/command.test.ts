@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Command } from 'commander';
+import { MemoryStore, StoreAcceptor } from '../../caspaxos/index.ts';
 import type { Stage } from '../operate/stage.ts';
 import { acceptorsCommand } from './command.ts';
 import { KINDS } from './kinds.ts';
@@ -39,7 +40,38 @@ function memory(): string {
   return `memory:command-${process.pid}-${places}`;
 }
 
+/** A store that was put back from an old copy, and found out by somebody. */
+async function retired(): Promise<string> {
+  const url = memory();
+  const store = new MemoryStore(url.slice('memory:'.length));
+  const acceptor = new StoreAcceptor(store);
+  const { id } = await acceptor.describe();
+  acceptor.expect(id);
+  const promise = (counter: number) =>
+    acceptor.handle(
+      [{ key: 'k', set: 0, message: { type: '1a', ballot: { counter, proposer: 'p', incarnation: 1 } } }],
+      0,
+    );
+  await promise(1);
+  const [old] = await store.read(['register/k']);
+  await promise(2);
+  const [now] = await store.read(['register/k']);
+  await store.write([{ key: 'register/k', text: old!.text, expected: now!.version }]);
+  const found = await promise(3)
+    .then(() => promise(4))
+    .catch((error: unknown) => error);
+  expect(found).toMatchObject({ code: 'ACCEPTOR_BEHIND' });
+  return url;
+}
+
 describe('baton acceptors check', () => {
+  test('of a store that somebody has retired says so', async () => {
+    const url = await retired();
+    const { out, code } = await baton('check', url, '--races', '2', '--samples', '5');
+    expect(code).toBe(1);
+    expect(out).toContain('as from an old copy. Replace it. [ACCEPTOR_BEHIND]');
+  });
+
   test('says for each what was seen, what will be stored, and what is missing', async () => {
     const { out, code } = await baton(
       'check',
