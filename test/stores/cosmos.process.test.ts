@@ -243,6 +243,21 @@ describe('the account', () => {
       });
   });
 
+  test('that is weakened while it is used is noticed by the next look', async () => {
+    let level = 'Strong';
+    const container = JSON.stringify({ id: 'c', partitionKey: { paths: ['/shard'], version: 2 } });
+    const port = await serve(createServer(), ({ url = '' }, response) => {
+      response.end(url.includes('/colls/') ? container : accountAt(level));
+    });
+    const store = openAt(`cosmos://:${btoa('key')}@127.0.0.1:${port}/d/c`);
+    await store.lookAgain();
+    level = 'Session';
+    expect(await errorOf(store.lookAgain())).toMatchObject({
+      code: 'STORE_FAILED',
+      message: expect.stringContaining('Strong'),
+    });
+  });
+
   test('refuses a wrong key, which is in no error', async () => {
     const key = btoa('an entirely different key');
     const store = openAt(urlWith({ key }));

@@ -205,6 +205,19 @@ describe('a server that', () => {
     expect(store.requests).toBe(0);
   });
 
+  test('makes a global table of it while it is used is noticed by the next look', async () => {
+    const more: Record<string, unknown> = {};
+    const store = await answering((_, response) => void response.end('{}'), more);
+    await store.lookAgain();
+    more['Replicas'] = [{ RegionName: 'us-east-1' }];
+    expect(await errorOf(store.lookAgain())).toMatchObject({
+      code: 'STORE_FAILED',
+      message: expect.stringContaining('global table'),
+    });
+    delete more['Replicas'];
+    await store.lookAgain();
+  });
+
   test('denies access is quoted with the permission to grant', async () => {
     const store = await answering((_, response) => fail(response, 'AccessDeniedException'));
     const write = store.write([{ key: 'k', text: 'x', expected: undefined }]);

@@ -410,3 +410,27 @@ test.each([
     expect.objectContaining({ code: 'URL_INVALID' }),
   );
 });
+
+describe('a member that does not sync its log', () => {
+  async function lookedAt(store: EtcdStore, looks: number): Promise<readonly string[]> {
+    const codes: string[] = [];
+    for (let look = 0; look < looks; look += 1) {
+      await store.write([{ key: `k${look}`, text: 'x', expected: undefined }]);
+      codes.push((await errorOf(store.lookAgain())).message ?? 'well');
+    }
+    return codes;
+  }
+
+  test('is found out, and told from one that does', async () => {
+    const unsafe = await startEtcd(undefined, undefined, ['--unsafe-no-fsync']);
+    onTestFinished(() => unsafe.close());
+    const found = await lookedAt(openAt(unsafe.urlOf('x')), 6);
+    expect(found.at(-1)).toContain('start etcd without --unsafe-no-fsync');
+    const well = openAt(urlWith({}));
+    expect(new Set(await lookedAt(well, 6))).toEqual(new Set(['there was no error']));
+    await server.stop();
+    await server.start();
+    await until('it is back', () => well.list('', 1));
+    expect(await errorOf(well.lookAgain())).toMatchObject({ message: 'there was no error' });
+  });
+});

@@ -148,6 +148,12 @@ export class CosmosStore implements AcceptorStore {
     return isFound;
   }
 
+  /** An account can be weakened, and a container made to forget, at any time. */
+  async lookAgain(): Promise<void> {
+    this.#demandOpen();
+    await this.#open();
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     const client = await this.#client?.catch(() => undefined);

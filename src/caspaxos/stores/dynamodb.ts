@@ -132,6 +132,11 @@ export class DynamoDbStore implements AcceptorStore {
     });
   }
 
+  /** A table can be made a global one at any time. */
+  async lookAgain(): Promise<void> {
+    await this.#call((db, signal) => demandTable(db, this.#place, signal));
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     const db = await this.#db?.catch(() => undefined);

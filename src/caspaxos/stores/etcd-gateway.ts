@@ -10,6 +10,7 @@ import type { Socket } from 'node:net';
 import { CasPaxosError } from '../errors.ts';
 import type { Lineage } from './lineage.ts';
 import { isAuthenticationOff, type Refusal, refusalIn } from './etcd-refusals.ts';
+import { defectOf, SyncWatch } from './etcd-safety.ts';
 import type { StoreOptions } from './store.ts';
 import type { StoreHost, StoreUrl } from './store-url.ts';
 
@@ -19,6 +20,16 @@ const SOCKETS = 16;
 const ABOUT_KEYS = '/v3/kv/';
 /** After no member could be reached, calls fail at once for this long instead of each trying again. */
 const RECONNECT_AFTER_MS = 100;
+
+/** What a member tells monitoring. */
+const METRICS = '/metrics';
+
+interface Question {
+  readonly path: string;
+  readonly method: 'GET' | 'POST';
+  readonly body: string;
+  readonly token: string | undefined;
+}
 
 interface Answer {
   readonly status: number;
@@ -61,6 +72,8 @@ export class EtcdGateway {
   readonly #agent: HttpAgent;
   readonly #request: typeof httpRequest;
   #requests = 0;
+  /** Of each member, as the URL names them. */
+  readonly #watches: readonly SyncWatch[];
   /** The member in use. */
   #at = 0;
   #token: Promise<string | undefined> | undefined;
@@ -74,6 +87,7 @@ export class EtcdGateway {
   constructor(url: StoreUrl, options: StoreOptions, lineage: Lineage) {
     this.#url = url;
     this.#lineage = lineage;
+    this.#watches = url.hosts.map(() => new SyncWatch());
     this.#password = url.password ?? process.env['ETCD_PASSWORD'];
     this.#timeoutMs = options.timeoutMs;
     const { tls } = url;
@@ -100,6 +114,19 @@ export class EtcdGateway {
     } catch (error) {
       throw this.#failureOf(error);
     }
+  }
+
+  /** Whether the member in use keeps what it answers. One that cannot be asked is not judged: whoever needs it finds out. */
+  async look(signal: AbortSignal): Promise<void> {
+    const at = this.#at;
+    const watch = this.#watches[at]!;
+    const begun = watch.beginLook();
+    const request: Question = { path: METRICS, method: 'GET', body: '', token: undefined };
+    const answer = await this.#send(this.#url.hosts[at]!, request, signal).catch(() => undefined);
+    if (answer?.status !== 200) return;
+    const unsynced = 'answers before its log is on disk: start etcd without --unsafe-no-fsync';
+    const what = defectOf(answer.text) ?? (watch.syncs(begun, answer.text) ? undefined : unsynced);
+    if (what !== undefined) throw new CasPaxosError('STORE_FAILED', `Acceptor ${this.#url.place} ${what}.`);
   }
 
   close(): void {
@@ -144,11 +171,13 @@ export class EtcdGateway {
     for (let left = hosts.length; ;) {
       const at = this.#at;
       const revision = this.#revision;
+      const begun = this.#watches[at]!.beginWrite();
       try {
-        const answer = await this.#send(hosts[at]!, path, body, token, signal);
+        const answer = await this.#send(hosts[at]!, { path, method: 'POST', body, token }, signal);
         const refusal = refusalIn(place, answer.status, answer.text);
         if (refusal !== undefined) throw new RefusedError(refusal);
         const told = this.#checked(JSON.parse(answer.text) as AnswerBody);
+        if (hasWritten(told)) this.#watches[at]!.wrote(begun);
         if (path.startsWith(ABOUT_KEYS)) this.#compare(told, revision);
         return told;
       } catch (error) {
@@ -169,9 +198,7 @@ export class EtcdGateway {
 
   #send(
     { host, port }: StoreHost,
-    path: string,
-    body: string,
-    token: string | undefined,
+    { path, method, body, token }: Question,
     signal: AbortSignal,
   ): Promise<Answer> {
     this.#requests += 1;
@@ -183,7 +210,7 @@ export class EtcdGateway {
         host,
         port,
         path,
-        method: 'POST',
+        method,
         agent: this.#agent,
         signal,
         headers: {
@@ -241,11 +268,10 @@ export class EtcdGateway {
    * A cluster that is restored under the same names has the same id, but its revision is the copy's. Whichever member answers,
    * it answers from at least the revision that was `known` when it was asked, and writes make another: that is what linearizable means.
    */
-  #compare({ header, responses = [] }: AnswerBody, known: number): void {
-    const revision = Number(header?.revision ?? Number.NaN);
+  #compare(told: AnswerBody, known: number): void {
+    const revision = Number(told.header?.revision ?? Number.NaN);
     if (!(revision > 0)) return;
-    const hasWritten = responses.some(({ response_txn }) => response_txn?.succeeded === true);
-    const before = hasWritten ? revision - 1 : revision;
+    const before = hasWritten(told) ? revision - 1 : revision;
     if (before < known) this.#lineage.wentBack('its revision', `${known}`, `${before}`);
     this.#revision = Math.max(this.#revision, revision);
   }
@@ -259,6 +285,10 @@ export class EtcdGateway {
     const reason = error instanceof Error ? error.message : String(error);
     return new CasPaxosError('UNREACHABLE', `Acceptor ${place} cannot be reached (${reason}).`);
   }
+}
+
+function hasWritten({ responses = [] }: AnswerBody): boolean {
+  return responses.some(({ response_txn }) => response_txn?.succeeded === true);
 }
 
 function mayAuthenticate(error: unknown): boolean {

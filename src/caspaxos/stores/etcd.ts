@@ -11,7 +11,8 @@
  * space, its alarms and, in older versions, its permissions look at outermost operations only. A put that is never made, in the
  * branch that is never taken, puts the inner ones under all three.
  *
- * Reads are linearizable, and a write is on the disks of most members when it is answered. etcd keeps the history of every key
+ * Reads are linearizable, and a write is on the disks of most members when it is answered, unless somebody told them not to sync
+ * (`etcd-safety.ts`). etcd keeps the history of every key
  * until it is compacted: `--auto-compaction-retention` belongs to every etcd that is written to all day.
  */
 import { CasPaxosError } from '../errors.ts';
@@ -125,6 +126,10 @@ export class EtcdStore implements AcceptorStore {
       const { kvs = [] } = (await this.#gateway.call('/v3/kv/range', request, signal)) as RangeAnswer;
       return kvs.map(({ key }) => Buffer.from(key, 'base64').toString('utf8').slice(this.#prefix.length));
     });
+  }
+
+  async lookAgain(): Promise<void> {
+    await withTimeLimit(this.url, this.#timeoutMs, (signal) => this.#gateway.look(signal));
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -16,7 +17,7 @@ function start(script: string, ...args: readonly string[]): { child: Child; line
   const child = spawn(process.execPath, [path, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines: string[] = [];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => lines.push(...text.trim().split('\n')));
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
   return { child, lines };
 }
 
@@ -35,6 +36,28 @@ describe('processes that share an LMDB file', () => {
     // They must have met, or nothing was shown.
     expect(results.reduce((sum, { conflicts }) => sum + conflicts, 0)).toBeGreaterThan(10);
     await store.close();
+  });
+});
+
+describe('a process that writes to an LMDB file', () => {
+  test('and is killed leaves every write that was answered', async () => {
+    const path = join(temporaryDirectory(), 'killed');
+    for (let life = 0; life < 3; life += 1) {
+      const { child, lines } = start('../../../test/conformance/lmdb-writer.mjs', path);
+      const enough = life === 0 ? 20 : 1;
+      await until('writes were answered', () => lines.length >= enough);
+      const gone = new Promise((resolve) => child.once('close', resolve));
+      child.kill('SIGKILL');
+      await gone;
+      const store = new LmdbStore(path);
+      const answered = lines.map((line) => JSON.parse(line) as { key: string; text: string });
+      const last = new Map(answered.map(({ key, text }) => [key, text]));
+      const documents = await store.read([...last.keys()]);
+      // The write that was under way when it was killed may be there as well.
+      for (const [at, text] of [...last.values()].entries())
+        expect(Number(documents[at]?.text)).toBeGreaterThanOrEqual(Number(text));
+      await store.close();
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 /** docs/acceptors.md says what the commands do, and what they count. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { isService } from '../../caspaxos/index.ts';
 import { acceptorsCommand } from './command.ts';
 import { CHANGE_ALONE, CHANGE_IN_TURNS, monthlyCost } from './cost.ts';
 import { KINDS } from './kinds.ts';
@@ -18,6 +19,19 @@ test('every command, flag, kind and check is there', () => {
   }
   for (const scheme of Object.keys(KINDS)) expect(text).toMatch(new RegExp(`\`${scheme}:`));
   for (const { name, says } of STORE_CHECKS) expect(text).toContain(`| ${name} | ${says} |`);
+});
+
+test('of every kind there is what can make it forget, and a test that exists', () => {
+  const [, table = ''] = /\n## What can make a store forget\n(.*?)\n## /s.exec(text) ?? [];
+  for (const scheme of Object.keys(KINDS))
+    expect(table).toContain(isService(`${scheme}:`) ? '\n| service |' : `\n| \`${scheme}:\` |`);
+  const rows = table.split('\n').filter((line) => /^\| (?!store |-)/.test(line));
+  for (const row of rows) {
+    const files = [...row.matchAll(/`((?:src|test)\/[^`]+\.ts)`/g)].map(([, file]) => file!);
+    expect(files, row).not.toEqual([]);
+    for (const file of files)
+      expect(existsSync(new URL(`../../../${file}`, import.meta.url)), file).toBe(true);
+  }
 });
 
 test('what a check leaves is what it leaves', () => {

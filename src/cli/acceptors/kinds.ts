@@ -7,7 +7,7 @@ import type { Place } from './place.ts';
 export interface Kind {
   readonly name: string;
   readonly where: (place: Place) => string;
-  /** Looked at on every connection; a store that falls short is refused. */
+  /** Looked at on every connection, and every few seconds; a store that falls short is refused. */
   readonly verified: readonly string[];
   /** What nobody but its owner can see to. */
   readonly seeTo: readonly string[];
@@ -82,7 +82,9 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   etcd: {
     name: 'etcd',
     where: (place) => `keys that begin with ${place.options.get('prefix') ?? 'baton/'}`,
-    verified: [],
+    verified: [
+      'as far as its /metrics tell: no version that loses what it answered, and that it syncs its log (no --unsafe-no-fsync)',
+    ],
     seeTo: [
       'auto-compaction, for every write keeps the one before: --auto-compaction-mode=periodic --auto-compaction-retention=1h',
       'defragmentation now and then, and --quota-backend-bytes with room to spare',

@@ -103,7 +103,7 @@ function explained({ where, verified, seeTo, permissions, warnings }: AcceptorRe
       `a document of up to ${DOCUMENT_BYTES / 1000} kB for each partition-set in three regions, and two more`,
     ]),
     section(`Permission needed: ${needs}`, grant),
-    section('Looked at on every connection', verified),
+    section('Looked at on every connection, and every few seconds', verified),
     section('To see to', seeTo),
     ...warnings.map((warning) => indent(paint(`Warning: ${warning}`, 'warning'))),
   ].join('');

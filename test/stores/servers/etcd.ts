@@ -10,8 +10,12 @@ export interface EtcdTls {
   readonly key: string;
 }
 
-/** On the port given, or on a free one. Each is a cluster of its own. */
-export async function startEtcd(tls?: EtcdTls, at?: number): Promise<ServerProcess> {
+/** On the port given, or on a free one. Each is a cluster of its own. `more` are further flags. */
+export async function startEtcd(
+  tls?: EtcdTls,
+  at?: number,
+  more: readonly string[] = [],
+): Promise<ServerProcess> {
   const program = findProgram('etcd');
   if (program.path === undefined) throw new Error(`etcd: ${program.why}; to get it: ${program.how}`);
   const port = at ?? (await freePort());
@@ -36,7 +40,9 @@ export async function startEtcd(tls?: EtcdTls, at?: number): Promise<ServerProce
       'heartbeat-interval': '20',
       'election-timeout': '100',
       ...(tls && { 'cert-file': tls.cert, 'key-file': tls.key }),
-    }).flatMap(([name, value]) => [`--${name}`, value]),
+    })
+      .flatMap(([name, value]) => [`--${name}`, value])
+      .concat(more),
     env: program.env,
     port,
     data,
