@@ -100,6 +100,11 @@ export class EtcdGateway {
     return this.#requests;
   }
 
+  /** Of a single member; several are one cluster, which does not end with one of them. */
+  get life(): string | undefined {
+    return this.#watches.length === 1 ? this.#watches[0]!.life : undefined;
+  }
+
   /** Rejects with a `CasPaxosError`; what etcd did with the request is unknown then. */
   async call(path: string, request: object, signal: AbortSignal): Promise<unknown> {
     const body = JSON.stringify(request);

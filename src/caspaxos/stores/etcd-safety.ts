@@ -39,6 +39,11 @@ export class SyncWatch {
   #writes = 0;
   #inVain = 0;
 
+  /** The last that it told. */
+  get life(): string | undefined {
+    return this.#seen?.life;
+  }
+
   beginWrite(): Begun {
     return { look: this.#look };
   }

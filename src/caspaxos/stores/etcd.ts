@@ -84,6 +84,10 @@ export class EtcdStore implements AcceptorStore {
     return this.#gateway.requests;
   }
 
+  get life(): string | undefined {
+    return this.#gateway.life;
+  }
+
   async read(keys: readonly string[]): Promise<readonly (StoredDocument | undefined)[]> {
     return withTimeLimit(this.url, this.#timeoutMs, async (signal) => {
       const chunks = chunksOf(keys, MAX_OPERATIONS);

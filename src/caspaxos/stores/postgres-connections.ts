@@ -65,6 +65,10 @@ export class PostgresConnections {
     return this.#requests;
   }
 
+  get life(): string | undefined {
+    return this.#watch.life;
+  }
+
   async ask<R>(statement: Statement, values: readonly unknown[], signal: AbortSignal): Promise<readonly R[]> {
     return this.#inTurn(signal, async (client) => {
       this.#requests += 1;

@@ -71,6 +71,10 @@ export class PostgresStore implements AcceptorStore {
     return this.#connections.requests;
   }
 
+  get life(): string | undefined {
+    return this.#connections.life;
+  }
+
   async prepare(): Promise<void> {
     const { look, make } = this.#statements;
     const [found] = await this.#ask<{ name: string | null }>('CREATE', look, [this.#table.name]);

@@ -82,6 +82,10 @@ export class RedisStore implements AcceptorStore {
     return this.#earlierRequests + (this.#connection?.requests ?? 0);
   }
 
+  get life(): string | undefined {
+    return this.#watch.life;
+  }
+
   async read(keys: readonly string[]): Promise<readonly (StoredDocument | undefined)[]> {
     const documents: (StoredDocument | undefined)[] = [];
     for (const some of chunksOf(keys, MOST_READS)) {

@@ -18,6 +18,10 @@ export class SafetyWatch {
     this.#lineage = lineage;
   }
 
+  get life(): string | undefined {
+    return this.#used;
+  }
+
   /** What the server tells of its line of memory; undefined: nothing. */
   line(line: string | undefined): void {
     if (line !== undefined) this.#lineage.saw(line);

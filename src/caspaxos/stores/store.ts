@@ -72,5 +72,7 @@ export interface AcceptorStore {
    * unsafe: nothing is asked of the store then until a look finds it well again. What it sees of the line goes to `lineage`.
    */
   lookAgain?(): Promise<void>;
+  /** Which life of the server was looked at last: a name that it got when it started. Undefined: it cannot tell. */
+  readonly life?: string | undefined;
   close(): Promise<void>;
 }

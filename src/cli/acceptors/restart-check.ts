@@ -26,6 +26,8 @@ export interface Restarting {
 
 /** Between two writes, or two looks whether it is back: often enough to be in the middle of something. */
 const BEAT_MS = 20;
+/** A restart may be over before the next write: now and then it is asked whether the server is the one that it was. */
+const BEATS_BETWEEN_LOOKS = 10;
 const WRITERS = 4;
 
 /** A document as it was answered; and what was written to it without an answer. */
@@ -36,17 +38,8 @@ interface Kept {
 }
 
 export async function restartStore(place: Workplace, restarting: Restarting): Promise<string> {
-  const kept = new Map<string, Kept>();
   const keys = Array.from({ length: BATCH_SIZE }, (_, at) => KEYS.batch(at));
-  for (const [at, document] of (await place.begin(keys)).entries()) {
-    const key = keys[at]!;
-    if (document === undefined) await place.settle(key, 'before the restart');
-  }
-  for (const [at, document] of (await place.connection(0).read(keys)).entries()) {
-    if (document === undefined)
-      throw new Defect(`What was written under the key ${printed(keys[at]!)} is not there.`);
-    kept.set(keys[at]!, document);
-  }
+  const kept = await startingPoint(place, keys);
   let round = 0;
   let answered = 0;
   const write = async (): Promise<void> => {
@@ -56,11 +49,30 @@ export async function restartStore(place: Workplace, restarting: Restarting): Pr
     answered += some.length;
   };
   while (round < WRITERS) await write();
-  restarting.ask();
-  await untilItEnds(restarting, write);
-  await untilItIsBack(restarting, () => place.afresh((store) => store.read([keys[0]!])));
+  const watcher = place.connection(WRITERS - 1);
+  await untilRestarted(restarting, {
+    beat: write,
+    life: async () => {
+      await watcher.lookAgain?.();
+      await watcher.read([keys[0]!]);
+      return watcher.life;
+    },
+    isStillThere: () => place.afresh((store) => compare(store, kept)),
+  });
   await place.afresh((store) => compare(store, kept));
   return `${answered} writes were answered before it ended`;
+}
+
+async function startingPoint(place: Workplace, keys: readonly string[]): Promise<Map<string, Kept>> {
+  for (const [at, document] of (await place.begin(keys)).entries())
+    if (document === undefined) await place.settle(keys[at]!, 'before the restart');
+  const kept = new Map<string, Kept>();
+  for (const [at, document] of (await place.connection(0).read(keys)).entries()) {
+    if (document === undefined)
+      throw new Defect(`What was written under the key ${printed(keys[at]!)} is not there.`);
+    kept.set(keys[at]!, document);
+  }
+  return kept;
 }
 
 async function writeSome(
@@ -88,36 +100,45 @@ async function writeSome(
   if (failures.length > 0) throw failures[0]!;
 }
 
-/** Resolves when `work` meets a server that is not there. */
-export async function untilItEnds(
-  { waitMs, now, sleep }: Restarting,
-  work: () => Promise<void>,
+export interface Watched {
+  /** Gives the server something to keep. */
+  readonly beat: () => Promise<void>;
+  /** Asks the server which life of it this is; undefined: it cannot tell. Rejects while it is not there. */
+  readonly life: () => Promise<string | undefined>;
+  /** After a failure that was no restart. */
+  readonly isStillThere?: () => Promise<void>;
+}
+
+/** Asks for a restart. Resolves when the server has ended and is back. */
+export async function untilRestarted(
+  restarting: Restarting,
+  { beat, life, isStillThere }: Watched,
 ): Promise<void> {
+  const { ask, waitMs, now, sleep } = restarting;
+  const before = await life();
+  ask();
   const begunAt = now();
-  while (now() - begunAt < waitMs) {
-    try {
-      await work();
-    } catch (error) {
-      if (isOurs(error)) throw error;
-      return;
+  for (let beats = 1; now() - begunAt < waitMs; beats += 1) {
+    const isGone = await fails(async () => {
+      await beat();
+      if (beats % BEATS_BETWEEN_LOOKS === 0 && (await life()) !== before) throw new Error('another life');
+    });
+    if (isGone) {
+      const after = await whenBack(restarting, life);
+      if (before === undefined || after !== before) return;
+      await isStillThere?.();
     }
     if (!(await sleep(BEAT_MS))) throw new Disturbed('It was interrupted before the server was restarted.');
   }
   throw new Disturbed(`The server was not restarted within ${seconds(waitMs)}, so nothing was compared.`);
 }
 
-/** Resolves when `look` is answered. */
-export async function untilItIsBack(
-  { waitMs, now, sleep }: Restarting,
-  look: () => Promise<unknown>,
-): Promise<void> {
+async function whenBack<T>({ waitMs, now, sleep }: Restarting, look: () => Promise<T>): Promise<T> {
   const begunAt = now();
   for (;;) {
     try {
-      await look();
-      return;
+      return await look();
     } catch (error) {
-      if (isOurs(error)) throw error;
       if (now() - begunAt >= waitMs)
         throw new Defect(
           `The server did not come back within ${seconds(waitMs)}: ${(error as Error).message}`,
@@ -127,20 +148,31 @@ export async function untilItIsBack(
   }
 }
 
-/** Whatever else is thrown while the server is restarted is its absence. */
-function isOurs(error: unknown): boolean {
-  return error instanceof Defect || error instanceof Disturbed;
+/** Whatever is thrown while the server is restarted is its absence, but for what we see ourselves. */
+async function fails(work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work();
+    return false;
+  } catch (error) {
+    if (error instanceof Defect || error instanceof Disturbed) throw error;
+    return true;
+  }
 }
 
-async function compare(store: AcceptorStore, kept: ReadonlyMap<string, Kept>): Promise<void> {
+/** From here on each document is what it was found to be. */
+async function compare(store: AcceptorStore, kept: Map<string, Kept>): Promise<void> {
   const keys = [...kept.keys()];
   const documents = await store.read(keys);
-  const lost = keys.filter((key, at) => {
+  const lost: string[] = [];
+  for (const [at, key] of keys.entries()) {
     const document = documents[at];
     const { text, version, perhaps } = kept.get(key)!;
-    if (document === undefined) return true;
-    return document.text !== perhaps && (document.text !== text || document.version !== version);
-  });
+    const isThere =
+      document !== undefined &&
+      (document.text === perhaps || (document.text === text && document.version === version));
+    if (isThere) kept.set(key, document);
+    else lost.push(key);
+  }
   if (lost.length === 0) return;
   throw new Defect(
     `${lost.length} of ${keys.length} documents are not there as they were answered before the restart: ${printed(lost[0]!)} is one of them.`,

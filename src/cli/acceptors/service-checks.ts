@@ -15,7 +15,7 @@ import {
 } from '../../caspaxos/index.ts';
 import { type Ballot, compareBallots } from '../../protocol/index.ts';
 import { type Latency, measure } from './latency.ts';
-import { RESTART, type Restarting, untilItEnds, untilItIsBack } from './restart-check.ts';
+import { RESTART, type Restarting, untilRestarted } from './restart-check.ts';
 import { type CheckResult, type Findings, type SurveyOptions, verdictOn } from './survey.ts';
 import { BATCH_SIZE, Defect, Disturbed } from './workplace.ts';
 
@@ -119,11 +119,10 @@ async function restartService(
     highest += 1;
   };
   await promise();
-  restarting.ask();
-  await untilItEnds(restarting, promise);
   const fresh = open();
   try {
-    await untilItIsBack(restarting, () => fresh.describe());
+    const life = async (): Promise<undefined> => void (await fresh.describe());
+    await untilRestarted(restarting, { beat: promise, life });
     await mustRefuse(fresh, set, ballot(highest - 1), ballot(highest));
   } finally {
     await fresh.close();
