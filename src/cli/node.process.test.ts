@@ -437,7 +437,8 @@ describe('the end', () => {
     west.child.kill('SIGTERM');
     const again = setInterval(() => west.child.kill('SIGINT'), 100);
     onTestFinished(() => clearInterval(again));
-    const { code } = await west.exited;
-    expect([0, 1]).toContain(code);
+    const { code, signal } = await west.exited;
+    // While it ends, Node gives signals back to the system: the next one may find nobody to catch it.
+    expect([0, 1, 'SIGINT']).toContain(code ?? signal);
   });
 });
