@@ -269,7 +269,7 @@ export class PartitionStateMachine {
       progress: { epoch: gcnOf(epoch), primary: primaryOf(epoch), lsn },
       gclsn: Math.min(notes.gclsn, lsn),
       canCommit: this.#diskError === undefined && !this.#isGone && !this.#verifying.isShort,
-      ...(!this.#verifying.isVerified && { recovering: true }),
+      ...(!(this.#verifying.isVerified && this.#reign?.isOnDisk !== false) && { recovering: true }),
       peers,
       quiesced: this.#isQuiet(),
     };

@@ -48,6 +48,25 @@ describe('a writer whose disk came back older', () => {
     expect(scene.copy('a').events).toContainEqual({ event: 'recovered', count: 2 });
   });
 
+  test('counts nothing that it took over before that is on its own disk', () => {
+    scene.start('a');
+    scene.lead('a', 1, { leaseSet: scene.regions });
+    for (const region of ['b', 'c']) {
+      scene.deliver('survey', region);
+      scene.deliver('standing', 'a');
+    }
+    scene.deliver('fetch');
+    scene.copy('a').holdDisk();
+    scene.deliver('fetched');
+    expect(scene.log('a')).toEqual(['1.1/1', '1.1/2', '1.1/3']);
+    expect(scene.machine('a').status()).toMatchObject({ recovering: true, progress: { lsn: 1 } });
+    scene.copy('a').releaseDisk();
+    scene.settle();
+    const status = scene.machine('a').status();
+    expect(status).toMatchObject({ progress: { lsn: 3 } });
+    expect(status.recovering).toBeUndefined();
+  });
+
   test('knows again what was committed', () => {
     comeBack('a');
     scene.settle();
@@ -131,6 +150,30 @@ describe('a writer whose disk came back older', () => {
     scene.mend('a', 'b');
     scene.settle();
     expect(scene.log('a')).toEqual(['1.1/1', '1.1/2', '1.1/3']);
+  });
+
+  test('and counts nothing in the place of what it undoes before that is on its own disk', () => {
+    comeBack('a');
+    scene.settle();
+    for (const region of ['b', 'c']) scene.cut('a', region);
+    scene.put('a', 'false', 'progress');
+    scene.turn();
+    scene.crash('a');
+    for (const region of ['b', 'c']) scene.mend('a', region);
+    scene.reign('b', 2, ['b', 'c']);
+    putAll('b', 'v', 'w');
+    scene.start('a');
+    scene.lead('a', 3, { leaseSet: scene.regions });
+    for (const region of ['b', 'c']) {
+      scene.fence(region, 3);
+      scene.deliver('survey', region);
+      scene.deliver('standing', 'a');
+    }
+    scene.copy('a').holdDisk();
+    scene.deliver('fetch');
+    scene.deliver('fetched');
+    expect(scene.log('a')).toEqual(['1.1/1', '1.1/2', '1.1/3', '2.1/4', '2.1/5']);
+    expect(scene.machine('a').status()).toMatchObject({ recovering: true, progress: { lsn: 3 } });
   });
 
   test('that is elected in the next GCN recovers as well', () => {

@@ -32,6 +32,8 @@ export interface RecoveryPort {
   undone(count: number, after: number, committed: boolean): void;
   /** So many of them were damaged, and are in no list here. */
   unlisted(count: number): void;
+  /** The log ends earlier than it did, and all that is left of it was there before. */
+  cut(): void;
   /** Whether that entry, which is known here to be globally committed, may be undone (`undoing.ts`). */
   mayUndo(position: Position): boolean;
   /** The log is the longest now. */
@@ -185,6 +187,7 @@ export class Recovery {
     const { notes, tail } = this.#store;
     const shared = sharedUpTo({ table: notes.table, tail }, standing);
     const undone = undoBehind(this.#store, shared, this.#port);
+    this.#port.cut();
     if (undone === 'refused') {
       // What is committed is here, and not there.
       this.#standings.set(region, { ...standing, building: true });

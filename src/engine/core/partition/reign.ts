@@ -64,6 +64,8 @@ export class Reign {
   readonly forwarder: Forwarder;
   readonly #options: ReignOptions;
   readonly #store: PartitionStore;
+  /** Where the log ended that this reign began with, and up to where it is to be committed again before it is shown strongly. */
+  readonly #began: number;
   #takenOver: number;
   #role: WriterRole;
   #consistency: Consistency;
@@ -87,7 +89,8 @@ export class Reign {
     this.#store = store;
     this.#role = role;
     this.#consistency = consistency;
-    this.#takenOver = store.tail.lsn;
+    this.#began = store.tail.lsn;
+    this.#takenOver = this.#began;
     this.#durable = options.durable;
     this.#samples = [{ lsn: this.#takenOver, at: options.now }];
     this.forwarder = new Forwarder(options.epoch, store, port, options.limits);
@@ -110,6 +113,11 @@ export class Reign {
 
   get waiting(): number {
     return this.#waiting.length;
+  }
+
+  /** Whether the log that it began with is on this disk: the end of it may have come from another region a moment ago. */
+  get isOnDisk(): boolean {
+    return this.#durable >= this.#began;
   }
 
   /** Rule 6. */

@@ -24,7 +24,7 @@ export interface Verified {
 
 export interface VerifiedBy {
   newSession(): number;
-  /** Entries were undone, or taken over. */
+  /** Entries were undone, and nothing was appended since. */
   changedLog(): void;
   recovered(role: WriterRole): void;
   /** It cannot go on as the writer. */
@@ -113,18 +113,17 @@ export class Verifying {
     const { lsn: before } = store.tail;
     return new Recovery({ gcn, others, needsAnswer, newSession: () => this.#by.newSession() }, store, {
       ...this.port,
+      cut: () => this.#by.changedLog(),
       recovered: () => {
         const { role } = this.#recovery!;
         this.#recovery = undefined;
         this.#isVerified = true;
-        this.#by.changedLog();
         const count = store.tail.lsn - before;
         if (count !== 0) port.event({ event: 'recovered', count });
         this.#by.recovered(role);
       },
       useless: () => {
         store.note({ building: true });
-        this.#by.changedLog();
         this.#by.giveUp();
       },
     });

@@ -33,7 +33,10 @@ export interface DriverStatus {
   readonly peers: Readonly<Record<RegionName, PeerStatus>>;
   /** As writer: no write is under way, and none is accepted. */
   readonly quiesced: boolean;
-  /** This process has not seen yet that it has what the others have: as the writer it recovers first, and welcomes nobody before. */
+  /**
+   * This process has not seen yet that it has what the others have: as the writer it recovers first, and welcomes nobody before. It
+   * ends when what was taken over from them is on its own disk.
+   */
   readonly recovering?: true;
   /** External health signals that are up here. */
   readonly signals?: readonly string[];

@@ -75,6 +75,21 @@ describe('a level to prepare', () => {
     expect(reportOf(dutiesOf(state), state, statusOfDriver('a')).readyFor).toBe('Strong');
   });
 
+  test('waits for what a log that is being recovered still takes over', () => {
+    const duties = dutiesOf(state, {}, { status: statusOfDriver('a', { recovering: true }) });
+    const at = (lsn: number, changes: Partial<DriverStatus>): DriverStatus => ({
+      ...statusOfDriver('a', changes),
+      peers: {
+        b: { acknowledgedMsAgo: 0, lsn, behindMs: 0 },
+        c: { acknowledgedMsAgo: 0, lsn, behindMs: 0 },
+      },
+    });
+    expect(reportOf(duties, state, at(10, { recovering: true })).readyFor).toBeUndefined();
+    const progress = { epoch: 1, lsn: 20 };
+    expect(reportOf(duties, state, at(10, { progress })).readyFor).toBeUndefined();
+    expect(reportOf(duties, state, at(20, { progress })).readyFor).toBe('Strong');
+  });
+
   test('is not while nothing is known of one of them', () => {
     const { c: _, ...peers } = statusOfDriver('a').peers;
     const status = { ...statusOfDriver('a'), peers };
@@ -237,6 +252,24 @@ describe('a region that comes back (rule 16)', () => {
     expect(duties.commitSet).toContain('b');
     expect(reportOf(duties, away, behind(45, 100)).add).toBeUndefined();
     expect(reportOf(duties, away, behind(50, 100)).add).toEqual(['b']);
+  });
+
+  test('joins the lease set only when durable up to the end of a log that was recovered from others', () => {
+    const at = (lsn: number, peer: number, recovering?: true): DriverStatus => {
+      const status = statusOfDriver('a', {
+        progress: { epoch: 1, lsn },
+        gclsn: 40,
+        ...(recovering && { recovering }),
+      });
+      return { ...status, peers: { ...status.peers, b: { acknowledgedMsAgo: 0, lsn: peer, behindMs: 100 } } };
+    };
+    // Its disk came back older than it was: it ends at 40, and what was acknowledged since is in the other regions.
+    const duties = dutiesOf(away, {}, { status: at(40, 45, true) });
+    duties.follow(away, action(away), at(40, 45, true), 0);
+    expect(reportOf(duties, away, at(40, 45, true)).add).toBeUndefined();
+    duties.follow(away, action(away), at(50, 45), 0);
+    expect(reportOf(duties, away, at(50, 45)).add).toBeUndefined();
+    expect(reportOf(duties, away, at(60, 50)).add).toEqual(['b']);
   });
 
   test('rule 18: nobody joins once the writes are on their way to another region', () => {

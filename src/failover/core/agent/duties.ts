@@ -35,8 +35,6 @@ export const GRANT_SHARE = 1 / 3;
 
 export interface Takeover {
   readonly epoch: number;
-  /** Where the log taken over ends: rule 16's bound. */
-  readonly lsn: number;
   /** When nobody can have rights under an older GCN any more (rules 12 and 13). */
   readonly oldRightsEndAt: number;
   /** Rule 12: no writes before that, unless everybody has reported. */
@@ -55,6 +53,8 @@ export interface TakeoverBy {
 
 export class WriterDuties {
   readonly takeover: Takeover;
+  /** Where the log taken over ends, rule 16's bound. Undefined: the driver recovers, and still takes it over from somebody else. */
+  #takenOver: number | undefined;
   #commitSet: ReadonlySet<RegionName>;
   /** Rule 14: whom an update of one's own may have put into the lease set, or may put there yet; nobody knows. */
   #doubtful: ReadonlySet<RegionName> = new Set();
@@ -80,7 +80,6 @@ export class WriterDuties {
     const restartedSince = status.progress.epoch === state.gcn ? startedAt : now;
     this.takeover = {
       epoch: state.gcn,
-      lsn: status.progress.lsn,
       oldRightsEndAt: isRestart
         ? restartedSince + wholeLease
         : after === undefined
@@ -89,6 +88,7 @@ export class WriterDuties {
       mustWait: waitFor !== undefined,
       isRestart,
     };
+    this.#lookAtLog(status);
     const all = waitFor !== undefined || isRestart;
     this.#commitSet = new Set(all ? namesOf(state) : state.leaseSet);
   }
@@ -144,6 +144,7 @@ export class WriterDuties {
   /** The lease set as the last successful update returned it, and how replication stands. */
   follow(state: FailoverState, action: AcceptWrites, status: DriverStatus, now: number): void {
     this.#followedAt = now;
+    this.#lookAtLog(status);
     this.#isEnding = isWeakening(state.configuration);
     const members = new Set([...state.leaseSet, ...this.#doubtful]);
     const next = new Set([...this.#commitSet, ...members]);
@@ -162,6 +163,15 @@ export class WriterDuties {
       for (const region of namesOf(state)) if (this.#isJoining(state, region, status)) next.add(region);
     }
     this.#commitSet = next;
+  }
+
+  /**
+   * A log that is being recovered grows by what others have, and by what was committed long ago: neither rule 16's bound nor what was
+   * acknowledged under another level can be told before that has ended.
+   */
+  #lookAtLog({ recovering, progress }: DriverStatus): void {
+    if (recovering !== true) this.#takenOver ??= progress.lsn;
+    else this.#takenOver = this.#kept = undefined;
   }
 
   /** Rule 17: the removal is known, its grant has certainly run out, and the waits of rules 12 and 13 are over. */
@@ -200,9 +210,10 @@ export class WriterDuties {
 
   /** What the writer says and asks for in its next report; of its driver only what that has carried out. */
   report(state: FailoverState, status: DriverStatus, driver: CommitSets, now: number): WriterReport {
+    this.#lookAtLog(status);
     const { configuration, leaseSet, writer } = state;
     const limit = unansweredMs(configuration);
-    const floor = Math.max(status.gclsn, this.takeover.lsn);
+    const floor = Math.max(status.gclsn, this.#takenOver ?? Infinity);
     const peers = Object.entries(status.peers);
     const add = peers
       .filter(([name, { lsn }]) => !leaseSet.includes(name) && this.#commitSet.has(name) && lsn >= floor)
@@ -242,6 +253,7 @@ export class WriterDuties {
       this.#kept = undefined;
       return false;
     }
+    if (this.#takenOver === undefined) return false;
     if (this.#kept === undefined || !sameLevel(this.#kept.level, keeps))
       this.#kept = { level: keeps, lsn: status.progress.lsn };
     // What the editor would not take is not asked for again and again.
