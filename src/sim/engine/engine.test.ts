@@ -141,6 +141,21 @@ const REGRESSIONS: readonly { readonly seed: number; readonly was: string; reado
     { seed: 5019, was: 'five agents that polled by updates kept each other from an election' },
     { seed: 20_205, was: 'what was trimmed could not be listed when it was undone' },
     {
+      seed: 424_200_886,
+      was: 'a region undid what it knew to be committed, for a writer whose disk had come back older',
+      plans: 'drawn',
+    },
+    {
+      seed: 515_101_825,
+      was: 'a forced failover whose outcome nobody can know was taken for one that had failed',
+      plans: 'drawn',
+    },
+    ...[77_123_223, 424_200_618, 424_201_010, 515_100_706].map((seed) => ({
+      seed,
+      was: 'damage that all other regions had trimmed kept a copy from healing',
+      plans: 'drawn' as const,
+    })),
+    {
       seed: 515_102_121,
       was: 'damage in what was undone kept the rest of it from being listed',
       plans: 'drawn',
