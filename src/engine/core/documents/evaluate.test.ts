@@ -274,6 +274,32 @@ describe('a batch', () => {
   });
 });
 
+describe('a small batch with large items', () => {
+  const body = text('x', { n: 1, text: 'x'.repeat(1_000_000) });
+  const versions = [stored('x', 4, { body })];
+  const most = (bytes: number) => Math.floor(LIMITS.workBytes / bytes);
+  const many = (operation: Operation, count: number) => Array.from({ length: count }, () => operation);
+
+  test.each([
+    ['patches', patch, 2 * body.length],
+    ['reads', read, body.length],
+  ] as const)('does no more %s than an entry and an answer can hold', (_, operation, bytes) => {
+    expect(run(many(operation, most(bytes)), versions).outcome).not.toBe('refused');
+    const beyond = run(many(operation, most(bytes) + 1), versions);
+    expect(statuses(beyond)).toEqual([...many(operation, most(bytes)).map(() => 424), 413]);
+    expect(beyond.results.at(-1)).toMatchObject({ message: expect.stringContaining(`${LIMITS.workBytes}`) });
+  });
+
+  test('is judged by what all items have together', () => {
+    const others = ['y', 'z'].map((id) =>
+      stored(id, 5, { body: text(id, { n: 1, text: 'x'.repeat(1_900_000) }) }),
+    );
+    const patches = ['x', 'y', 'z'].map((id) => ({ ...patch, id }) as Operation);
+    const limits = { ...LIMITS, workBytes: 9_000_000 };
+    expect(statuses(run(patches, [...versions, ...others], { limits }))).toEqual([424, 424, 413]);
+  });
+});
+
 describe('what a refusal rests on', () => {
   const versions = [stored('x', 4), deletion('y', 9), stored('z', 2, { ttl: 1 })];
   const cases: [Operation[], number][] = [

@@ -74,7 +74,8 @@ export function evaluate(request: WriteRequest, view: DocumentView, context: Eva
   const attempt = new Attempt(request.partitionKey, view, context);
   const results: Answer[] = [];
   for (const operation of operations) {
-    const answer = attempt.apply(operation);
+    const tried = attempt.apply(operation);
+    const answer = operations.length > 1 ? (tooMuchWork(attempt, context) ?? tried) : tried;
     if (answer.status >= 400) {
       const all = operations.map((_, index) => (index === results.length ? answer : FAILED_WITH_ANOTHER));
       return { outcome: 'refused', results: all, sawLsn: attempt.sawLsn };
@@ -84,6 +85,16 @@ export function evaluate(request: WriteRequest, view: DocumentView, context: Eva
   const changes = attempt.changes();
   if (changes.length === 0) return { outcome: 'unchanged', results, sawLsn: attempt.sawLsn };
   return { outcome: 'write', changes, results };
+}
+
+/**
+ * A batch of a few hundred bytes can patch items of many megabytes: what it makes has to fit into an entry, which every region is sent,
+ * and others wait while it is made.
+ */
+function tooMuchWork({ workBytes }: Attempt, { limits }: EvaluationContext): OperationResult | undefined {
+  if (workBytes <= limits.workBytes) return undefined;
+  const message = `The operations of the batch up to this one read and write ${workBytes} bytes of items; at most ${limits.workBytes} are allowed.`;
+  return { status: 413, message };
 }
 
 const FAILED_WITH_ANOTHER: OperationResult = {
@@ -138,6 +149,8 @@ type Current = { readonly from: 'log'; readonly glance: Glance } | (Shown & { re
 class Attempt {
   /** The highest LSN of any version that was looked at. */
   sawLsn = 0;
+  /** Of the bodies that were taken apart, made and shown. */
+  workBytes = 0;
   readonly #key: PartitionKey;
   readonly #epk: string;
   readonly #keyText: string;
@@ -230,7 +243,10 @@ class Attempt {
   }
 
   #shown(place: Place, current: Current): Shown {
-    return current.from === 'entry' ? current : { from: 'log', version: this.#versionOf(place) };
+    const shown: Shown =
+      current.from === 'entry' ? current : { from: 'log', version: this.#versionOf(place) };
+    this.workBytes += (shown.from === 'entry' ? shown.change : shown.version).body.length;
+    return shown;
   }
 
   /** Of an item that is there. */
@@ -240,6 +256,7 @@ class Attempt {
 
   #write(place: Place, current: Current | undefined, item: Item): Answer {
     const change = { ...this.#changeOf(place, item.id, current), ...item };
+    this.workBytes += change.body.length;
     place.change = change;
     return { status: current === undefined ? 201 : 200, shows: { from: 'entry', change } };
   }
@@ -286,7 +303,9 @@ class Attempt {
   }
 
   #bodyOf(place: Place, current: Current): JsonBytes {
-    return current.from === 'entry' ? current.change.body : this.#versionOf(place).body;
+    const { body } = current.from === 'entry' ? current.change : this.#versionOf(place);
+    this.workBytes += body.length;
+    return body;
   }
 
   /** Without a body: what any change of this item says. */

@@ -57,6 +57,8 @@ export interface Limits {
   readonly partitionKeyBytes: number;
   readonly batchOperations: number;
   readonly batchBytes: number;
+  /** Of the items that the operations of a request take apart, make and show, in all: what it brings says nothing of that. */
+  readonly workBytes: number;
   readonly patchSteps: number;
   /** Levels of objects and arrays in an item. */
   readonly nesting: number;
@@ -68,6 +70,7 @@ export const LIMITS: Limits = {
   partitionKeyBytes: 2048,
   batchOperations: 100,
   batchBytes: 2 * 1024 * 1024,
+  workBytes: 12 * 1024 * 1024,
   patchSteps: 10,
   nesting: 128,
 };
