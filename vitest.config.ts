@@ -78,8 +78,8 @@ export default defineConfig({
           include: included(hasProcesses, [`src/${PROCESS}`, `test/${PROCESS}`]),
           exclude: [...ALONE, ...never],
           pool: 'forks',
-          // They wait more than they compute.
-          maxWorkers: availableParallelism() + 1,
+          // They wait about as much as they compute.
+          maxWorkers: availableParallelism() + 2,
           ...PROCESS_TIMES,
           sequence: { groupOrder: 1 },
         },

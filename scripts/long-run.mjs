@@ -47,11 +47,11 @@ export const COMPUTING = [
   },
   {
     name: 'explorations',
-    what: 'every state of the large models of failover and of a change of the acceptors',
+    what: 'every state of the large models of failover and of a change of the acceptors; more seeds against the specification',
     minutes: 60,
     countsTests: true,
     env: { BATON_EXHAUSTIVE: '1', VITEST_MAX_WORKERS: '1' },
-    command: ['node', 'scripts/test.mjs', 'test/set-change', 'test/failover-model'],
+    command: ['node', 'scripts/test.mjs', 'test/set-change', 'test/failover-model', 'test/spec/conformance'],
   },
   {
     name: 'mutants',

@@ -61,6 +61,10 @@ export const ONLY_LONG: Readonly<Record<string, OnlyLong>> = {
   'test/bench/stores.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
   'test/chaos/chaos.process.test.ts': { because: CAMPAIGN, instead: 'test/chaos/chaos.test.ts' },
   'test/chaos/stores.process.test.ts': { because: CAMPAIGN, instead: 'test/chaos/chaos.test.ts' },
+  'test/cli/acceptors-restart.process.test.ts': {
+    because: 'restarts the server of every kind of store under a command that people run once',
+    instead: 'src/cli/acceptors/restart-check.test.ts',
+  },
   'test/cli/sim-fuzz.process.test.ts': { because: CAMPAIGN, instead: 'src/cli/sim/fuzz-campaign.test.ts' },
   'test/cli/sim-outage.process.test.ts': { because: CAMPAIGN, instead: 'src/sim/outage/outage.test.ts' },
   'test/cli/sim-registers.process.test.ts': {
@@ -85,6 +89,10 @@ export const ONLY_LONG: Readonly<Record<string, OnlyLong>> = {
     because: CAMPAIGN,
     instead: 'src/server/gateway/gateway-server.test.ts',
   },
+  'test/gateway/hostile.process.test.ts': {
+    because: `${SECOND_SCENE}: bytes and ballots that nobody but an attacker sends`,
+    instead: 'src/caspaxos/rules/rule-11.test.ts',
+  },
   'test/gateway/session.process.test.ts': {
     because: CAMPAIGN,
     instead: 'test/gateway/surface.process.test.ts',
@@ -100,6 +108,14 @@ export const ONLY_LONG: Readonly<Record<string, OnlyLong>> = {
   'test/process/counters.process.test.ts': {
     because: CAMPAIGN,
     instead: 'test/process/service.process.test.ts',
+  },
+  'test/stores/azure-blob-bad-days.process.test.ts': {
+    because: 'kills and restarts an emulator that takes seconds to start',
+    instead: 'test/stores/azure-blob.process.test.ts',
+  },
+  'test/stores/cosmos-bad-days.process.test.ts': {
+    because: 'kills and restarts a whole cluster as the server of an acceptor',
+    instead: 'test/stores/cosmos.process.test.ts',
   },
 };
 
@@ -184,6 +200,8 @@ export const LONGEST_FIRST = [
   'test/readme/readme.process.test.ts',
   'test/dashboard/cluster.process.test.ts',
   'src/cli/operate/operate.process.test.ts',
+  'src/server/testing/examples.process.test.ts',
+  'test/stores/cosmos-bad-days.process.test.ts',
   'test/stores/cosmos.process.test.ts',
   'test/gateway/outage.process.test.ts',
   'test/stores/azure-blob.process.test.ts',
@@ -194,7 +212,6 @@ export const LONGEST_FIRST = [
   'test/client/failover.process.test.ts',
   'src/cli/up.process.test.ts',
   'src/server/local/local-cluster.process.test.ts',
-  'src/server/testing/examples.process.test.ts',
   'src/server/local/namespaces.process.test.ts',
   'test/cli/sim-registers.process.test.ts',
   'src/cli/node.process.test.ts',

@@ -21,6 +21,7 @@ import {
 import { OUTAGE_KIND_NAMES, type OutageCase, type OutageKind } from 'baton/sim';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { machineWithout } from '../failover-model/mutants.ts';
+import { isExhaustive } from '../failover-model/runs.ts';
 import { type Changes, settingOf } from '../failover-model/settings.ts';
 import { Conformance, type Conformed, PREFERRING, type Refused, showRefused } from './conformance-check.ts';
 import type { Recorded } from './conformance-projection.ts';
@@ -33,6 +34,8 @@ import {
 } from './conformance-runs.ts';
 
 const TIMEOUT_MS = 600_000;
+/** How many seeds: outages of a kind at a level, and walks. `BATON_EXHAUSTIVE=1` has more of both. */
+const [OUTAGES, WALKS] = isExhaustive ? [3, 6] : [1, 3];
 
 const LEVELS: readonly Partial<OutageCase>[] = [
   { consistency: 'Strong', minDurability: 1 },
@@ -122,11 +125,13 @@ let crafted: Recorded[];
 
 beforeAll(() => {
   simulated = [
-    ...LEVELS.flatMap((level) => OUTAGE_KIND_NAMES.flatMap((kind) => outageUpdates({ ...level, kind }, 2))),
+    ...LEVELS.flatMap((level) =>
+      OUTAGE_KIND_NAMES.flatMap((kind) => outageUpdates({ ...level, kind }, OUTAGES)),
+    ),
     ...HASTY.flatMap((kind) => outageUpdates({ kind, profile: 'fast', minutes: 3, minDurability: 2 }, 1)),
   ];
   walked = [
-    ...walkUpdates(EVERYTHING, 3, 200),
+    ...walkUpdates(EVERYTHING, WALKS, 200),
     ...scheduledUpdates(MOVE, MOVES),
     ...scheduledUpdates(LEAVE, LEAVES),
   ];

@@ -22,8 +22,6 @@ import { newPlace, storeConformance, type StoreUnderTest } from '../conformance/
 import { storeAcceptorConformance } from '../conformance/store-acceptor.ts';
 import { findProgram, needProgram } from '../support/programs.ts';
 import { until } from '../support/until.ts';
-import { badDays } from './bad-days.ts';
-import { restarts } from './restarts.ts';
 import { AZURITE_ACCOUNT, AZURITE_CONTAINER, AZURITE_KEY, startAzurite } from './servers/azurite.ts';
 import { freePort, type StoreServer } from './servers/server.ts';
 
@@ -95,8 +93,6 @@ const azureBlob: StoreUnderTest = {
 };
 
 // First, because the emulator starts and stops the more slowly the more it holds.
-badDays('azure-blob', () => server, { kills: 2 });
-restarts('azure-blob', () => server);
 storeConformance('azure-blob', azureBlob);
 storeAcceptorConformance('azure-blob', azureBlob);
 acceptorConformance('azure-blob', {

@@ -21,8 +21,6 @@ import { acceptorConformance } from '../conformance/acceptor.ts';
 import { accept, promise, typesOf } from '../conformance/messages.ts';
 import { newPlace, storeConformance, type StoreUnderTest } from '../conformance/store.ts';
 import { storeAcceptorConformance } from '../conformance/store-acceptor.ts';
-import { badDays } from './bad-days.ts';
-import { restarts } from './restarts.ts';
 import { type GatewayServer, startGateway } from './servers/gateway.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -85,8 +83,6 @@ acceptorConformance('cosmos', {
     return acceptor;
   },
 });
-badDays('cosmos', () => server, { kills: 2 });
-restarts('cosmos', () => server);
 
 function openAt(url: string, timeoutMs = TIMEOUT_MS): CosmosStore {
   const store = new CosmosStore(url, { timeoutMs });
