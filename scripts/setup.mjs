@@ -31,29 +31,38 @@ export class BuildError extends ScriptError {}
 /** `projects` are the TypeScript projects to build, with everything they refer to; by default, all of them. */
 export async function setUp({ build = true, projects = [] } = {}) {
   const wait = (pid) => say(`Waiting for another set-up in this folder (process ${pid}) ...`);
-  await withLock(
-    'setup',
-    async () => {
-      await installDependencies();
-      if (!build) return;
-      await compile(projects);
-      if (dashboardIsStale()) await showStep('Building the web page (vite)', buildDashboard);
-    },
-    wait,
-  );
+  await withLock('setup', () => takeSteps(stepsOfSetUp(build, projects)), wait);
 }
 
-async function installDependencies() {
-  const wanted = dependencyHash();
-  if (readIfThere(INSTALLED) === wanted) return;
+/** What has to be done. The compiler itself finds out what is stale: only when it is everything, that is known before. */
+function stepsOfSetUp(build, projects) {
+  const steps = [];
+  if (readIfThere(INSTALLED) !== dependencyHash())
+    steps.push({ name: 'Installing dependencies (npm ci)', isLong: true, take: installDependencies });
+  if (!build) return steps;
+  steps.push({ name: 'Compiling (tsc -b)', isLong: !isBuilt(), take: (show) => compile(projects, show) });
+  if (dashboardIsStale())
+    steps.push({ name: 'Building the web page (vite)', isLong: true, take: (show) => show(buildDashboard) });
+  return steps;
+}
+
+async function takeSteps(steps) {
+  const long = steps.filter(({ isLong }) => isLong);
+  for (const step of steps) {
+    const { name, isLong, take } = step;
+    const place = isLong && long.length > 1 ? `Step ${long.indexOf(step) + 1} of ${long.length}: ` : '';
+    await take((action) => showStep(`${place}${name}`, action, { isLong }));
+  }
+}
+
+async function installDependencies(show) {
   const quiet = ['--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
-  const install = () => runQuietly('npm', ['ci', ...quiet], { seconds: 600 });
-  const { code, output } = await showStep('Installing dependencies (npm ci)', install);
+  const { code, output } = await show(() => runQuietly('npm', ['ci', ...quiet], { seconds: 600 }));
   if (code !== 0)
     throw new ScriptError(
       `${output}\n\nInstalling the dependencies failed; npm's output is above. [INSTALL_FAILED]`,
     );
-  writeFileSync(INSTALLED, wanted);
+  writeFileSync(INSTALLED, dependencyHash());
 }
 
 /** What decides the content of node_modules. A changed script or version number in package.json does not. */
@@ -69,14 +78,16 @@ function dependencyHash() {
     .digest('hex');
 }
 
-async function compile(projects) {
-  const before = JSON.parse(readIfThere(OUTPUTS) ?? '[]');
-  const complete = before.length > 0 && before.every((file) => existsSync(join(ROOT, file)));
-  if (!complete) rmSync(NOTES, { recursive: true, force: true });
+/** All that the last build made is still there. */
+function isBuilt() {
+  const files = JSON.parse(readIfThere(OUTPUTS) ?? '[]');
+  return files.length > 0 && files.every((file) => existsSync(join(ROOT, file)));
+}
+
+async function compile(projects, show) {
+  if (!isBuilt()) rmSync(NOTES, { recursive: true, force: true });
   const args = [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-b', ...projects];
-  const build = () => runQuietly(process.execPath, args, { seconds: 600 });
-  // The compiler itself finds out what is stale: when it is everything, that is known before.
-  const { code, output } = await showStep('Compiling (tsc -b)', build, { isLong: !complete });
+  const { code, output } = await show(() => runQuietly(process.execPath, args, { seconds: 600 }));
   mkdirSync(NOTES, { recursive: true });
   writeFileSync(OUTPUTS, JSON.stringify(outputs()));
   if (code !== 0)

@@ -12,12 +12,11 @@
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { describeLongRun } from './long-run.mjs';
 import { findPrograms } from './programs.mjs';
 import { ROOT, runInstead, runScript, ScriptError } from './run.mjs';
 import { secondNode } from './second-node.mjs';
 import { BuildError, setUp } from './setup.mjs';
-import { isContinuousIntegration } from './test-reporter.mjs';
+import { verdictOn } from './verdict.mjs';
 
 const SUMMARY = resolve(ROOT, process.env.BATON_TEST_SUMMARY ?? 'build/test-summary.json');
 
@@ -117,27 +116,7 @@ function addToSummary(part) {
 
 /** Prints what the run's own report leaves out; the result is the exit code that follows from it. */
 function judge(lane) {
-  const { passed, failed, filtered, notRun, skipped, problems } = JSON.parse(readFileSync(SUMMARY, 'utf8'));
-  for (const name of skipped) process.stdout.write(`Skipped without a reason: ${name}\n`);
-  for (const problem of problems) process.stdout.write(`Broken: ${problem}\n`);
-  if (filtered > 0) process.stdout.write(`${filtered} tests left out by the name that was asked for.\n`);
-  if (notRun.length > 0) process.stdout.write(describeNotRun(notRun));
-  if (lane !== undefined) process.stdout.write(`\n${passed} tests passed, ${failed} failed.\n`);
-  if (lane === 'quick') process.stdout.write(`${describeLongRun()}\n`);
-  return failed > 0 || passed + filtered + notRun.length === 0 ? 1 : 0;
-}
-
-function describeNotRun(notRun) {
-  const reasons = new Map();
-  for (const { test, what, how } of notRun) {
-    const key = JSON.stringify([what, how]);
-    reasons.set(key, [...(reasons.get(key) ?? []), test]);
-  }
-  const blocks = [...reasons].map(([key, tests]) => {
-    const [what, how] = JSON.parse(key);
-    const weight = isContinuousIntegration() ? ' (a failure, as CI is set)' : '';
-    const lines = [`  ${what}${weight}`, ...(how === '' ? [] : [`    to get it: ${how}`])];
-    return [...lines, ...tests.map((test) => `    - ${test}`)].join('\n');
-  });
-  return `\nNot run, ${notRun.length} in all:\n${blocks.join('\n')}\n`;
+  const { text, code } = verdictOn(JSON.parse(readFileSync(SUMMARY, 'utf8')), lane);
+  process.stdout.write(text);
+  return code;
 }

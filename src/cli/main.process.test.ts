@@ -1,10 +1,11 @@
 /** The command line as a whole: each command is loaded when it is asked for, and the help still has them all. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { thisProcess } from '../caspaxos/index.ts';
 import { operatorCommands } from './operate/index.ts';
 
 const BATON = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
@@ -63,6 +64,20 @@ describe('the help', () => {
     );
     expect((await baton('constructor')).err).toContain("unknown command 'constructor'");
   });
+});
+
+test('a second cluster in the same directory is refused with both ways out, and changes nothing', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'baton-second-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  mkdirSync(join(directory, 'lock'));
+  writeFileSync(join(directory, 'lock', '1'), JSON.stringify(thisProcess()));
+  const { code, err } = await baton('up', '--data', directory);
+  expect(code).toBe(1);
+  expect(err).toMatch(/^baton: A cluster is already running in .*\[CLUSTER_RUNNING\]\n$/);
+  expect(err).toContain(
+    `in ${directory} (process ${process.pid}); stop it, or start another one with its own --data and --port-base.`,
+  );
+  expect(readdirSync(directory)).toEqual(['lock']);
 });
 
 describe('a gateway that cannot start', () => {

@@ -154,6 +154,13 @@ describe('a new user', () => {
     expect(await statusOf({ authorization: `Bearer ${token}` })).toBe(200);
   });
 
+  test('is told commands as they can be typed in the clone, the first of the README among them', () => {
+    const told = said.split('\n').filter((line) => /^ +(?:npx )?baton /.test(line));
+    expect(told.length).toBeGreaterThan(2);
+    expect(told.filter((line) => !/^ +npx baton /.test(line))).toEqual([]);
+    for (const command of COMMANDS.slice(0, 2)) expect(told).toContainEqual(expect.stringContaining(command));
+  });
+
   test('is told the endpoint and the key for programs that use Azure Cosmos DB', () => {
     expect(said).toContain(`http://127.0.0.1:${portBase + COSMOS}`);
     expect(said).toContain('baton-data/keys/primary');

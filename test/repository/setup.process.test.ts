@@ -31,6 +31,8 @@ setTimeout(() => {
 
 const INSTALLING = 'Installing dependencies (npm ci) ...\n';
 const COMPILING = 'Compiling (tsc -b) ...\n';
+/** Of a fresh clone. */
+const BOTH = `Step 1 of 2: ${INSTALLING}Step 2 of 2: ${COMPILING}`;
 
 const manifest = (rest: object) => JSON.stringify({ engines: { node: '>=20.19' }, ...rest });
 
@@ -83,7 +85,7 @@ test('npm start with an option before the -- says how it is written, and sets no
 describe('the set-up', () => {
   test('of a fresh clone installs and builds, and says so', async () => {
     const { code, output } = await setUp({ npm_config_omit: 'dev', npm_config_registry: 'http://registry' });
-    expect({ code, output }).toEqual({ code: 0, output: `${INSTALLING}${COMPILING}` });
+    expect({ code, output }).toEqual({ code: 0, output: BOTH });
     expect(calls()).toEqual(['npm ci npm_config_registry', 'tsc -b anew']);
   });
 

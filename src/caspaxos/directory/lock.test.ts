@@ -34,7 +34,7 @@ test('a directory has one holder, by whatever name, and the next when that one g
   for (const name of [directory, link])
     await expect(lockDirectory(name)).rejects.toMatchObject({
       code: 'DATA_LOCKED',
-      message: expect.stringContaining(`process ${process.pid}`),
+      message: `The data directory ${name} is in use by process ${process.pid}; stop that process, or use another directory.`,
     });
   first.release();
   expect(readdirSync(directory)).toEqual([]);

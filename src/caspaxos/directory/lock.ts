@@ -36,7 +36,10 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
         continue;
       }
       const [, pid] = NAME.exec(others[0]!)!;
-      throw new CasPaxosError('DATA_LOCKED', `The data directory ${directory} is in use by process ${pid}.`);
+      throw new CasPaxosError(
+        'DATA_LOCKED',
+        `The data directory ${directory} is in use by process ${pid}; stop that process, or use another directory.`,
+      );
     }
   } catch (error) {
     own.release();

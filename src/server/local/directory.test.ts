@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { thisProcess } from '../../caspaxos/index.ts';
-import { type ClusterState, isUp, prepareDirectory, readState, writeState } from './directory.ts';
+import { type ClusterState, isUp, prepareDirectory, readState, unusable, writeState } from './directory.ts';
 import { lockDirectory } from './lock.ts';
 
 let directory: string;
@@ -111,5 +111,28 @@ describe('cluster.json', () => {
     expect(isUp({ ...STATE, supervisor: null })).toBe(false);
     expect(isUp({ ...STATE, supervisor: { pid: process.pid, started: 'another' } })).toBe(false);
     expect(isUp(undefined)).toBe(false);
+  });
+});
+
+describe('a directory that cannot be used', () => {
+  test.each([
+    ['EACCES', 'permission denied'],
+    ['EPERM', 'permission denied'],
+    ['EROFS', 'the file system is read-only'],
+    ['ENOSPC', 'the disk is full'],
+    ['EDQUOT', 'the disk quota is used up'],
+    ['ENOTDIR', 'it, or a part of its path, is a file'],
+    ['EIO', 'EIO'],
+  ])('%s: says why, and the way out', (code, why) => {
+    const error = Object.assign(new Error(`${code}: mkdir`), { code, syscall: 'mkdir' });
+    expect(unusable('/data', error)).toMatchObject({
+      code: 'DIRECTORY_UNUSABLE',
+      message: `The data directory /data cannot be used: ${why}; choose another one with --data.`,
+    });
+  });
+
+  test('is not blamed for what has nothing to do with files', () => {
+    const defect = new TypeError('x is not a function');
+    expect(unusable('/data', defect)).toBe(defect);
   });
 });

@@ -70,6 +70,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'it, or a part of its path, is a file',
   EEXIST: 'it is a file',
   ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
 };
 
 /** An error of the file system as a refusal of the directory; any other error as it is. */
