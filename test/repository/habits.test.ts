@@ -1,7 +1,19 @@
 import { describe, expect, test } from 'vitest';
+import { boundsOnTime } from './clocks.ts';
 import { deadFiles } from './dead-files.ts';
-import { lockedAddresses, longFiles, longFunctions, machinePaths, testsThatDoNotRun } from './habits.ts';
+import {
+  lockedAddresses,
+  longFiles,
+  longFunctions,
+  machinePaths,
+  neighbours,
+  testsThatDoNotRun,
+} from './habits.ts';
+import { longSubjects, recentSubjects } from './subjects.ts';
 import { repositoryTree, treeOf } from './tree.ts';
+
+/** Put together with what is asserted below, or the check would find its own examples. */
+const EXPECT = 'expect';
 
 describe('this repository', () => {
   test.each([
@@ -11,9 +23,16 @@ describe('this repository', () => {
     ['no test that does not run', testsThatDoNotRun],
     ['no registry address in its lock file', lockedAddresses],
     ['no path of one machine', machinePaths],
+    ['nothing that lies beside it', neighbours],
+    ['no test that bounds the time it takes', boundsOnTime],
   ])('has %s', (_, check) => {
     expect(check(repositoryTree())).toEqual([]);
   });
+});
+
+test('commits have subjects of one line, since that is checked', () => {
+  expect(longSubjects(recentSubjects())).toEqual([]);
+  expect(longSubjects(['a'.repeat(72), 'b'.repeat(73)])).toEqual(['b'.repeat(73)]);
 });
 
 describe('the check for dead files', () => {
@@ -94,5 +113,32 @@ describe('the checks of habits', () => {
     const found = (text: string) => machinePaths(treeOf({ 'docs/a.md': text }));
     expect(found(`first\nrun /${folder}/someone/baton`)).toEqual([expect.stringContaining('docs/a.md:2')]);
     expect(found(`see https://example.org/${folder}/page and ./${folder}/a`)).toEqual([]);
+  });
+
+  test('catch a path that leaves the repository for its neighbour', () => {
+    const found = (text: string) => neighbours(treeOf({ 'docs/a.md': text }));
+    expect(found(`first\nsee ${['..', 'shared', 'data'].join('/')}`)).toEqual([
+      expect.stringContaining('docs/a.md:2'),
+    ]);
+    expect(found(`see ${['..', 'shared-types'].join('/')} and ./shared/a`)).toEqual([]);
+  });
+
+  test.each([
+    '(performance.now() - startedAt).toBeLessThan(100);',
+    '(took).toBeLessThanOrEqual(5);',
+    '(Date.now() - startedAt)\n  .not.toBeGreaterThan(5);',
+    '(Math.abs(stamp * 1000 - Date.now())).toBeLessThan(60_000);',
+  ])('catch that a test expects %s', (asserted) => {
+    const text = `const took = performance.now() - startedAt;\n${EXPECT}${asserted}`;
+    expect(boundsOnTime(treeOf({ 'src/a.test.ts': text }))).toHaveLength(1);
+  });
+
+  test.each([
+    '(performance.now() - startedAt).toBeGreaterThanOrEqual(100);',
+    '(ends - Date.now()).toBeLessThanOrEqual(90);',
+    '(stamp).toBeLessThanOrEqual(Date.now());',
+    '(clock.now() - before).toBeLessThan(10);',
+  ])('let a test expect %s', (asserted) => {
+    expect(boundsOnTime(treeOf({ 'src/a.test.ts': `${EXPECT}${asserted}` }))).toEqual([]);
   });
 });

@@ -48,3 +48,18 @@ export function machinePaths(tree: Tree): string[] {
       .flatMap((line, index) => (MACHINE_PATH.test(line) ? [`${path}:${index + 1} ${line.trim()}`] : [])),
   );
 }
+
+/** What lies beside a checkout on the machine where this was written. */
+const NEIGHBOUR = /\.\.[\\/]shared(?![\w-])/;
+/** Tests of reference data that is not in the repository look for it there, and are silent where it is not. */
+const LOOKS_FOR_DATA = new Set(['src/check/jepsen.test.ts']);
+
+export function neighbours(tree: Tree): string[] {
+  return [...tree]
+    .filter(([path]) => !LOOKS_FOR_DATA.has(path))
+    .flatMap(([path, text]) =>
+      text
+        .split('\n')
+        .flatMap((line, index) => (NEIGHBOUR.test(line) ? [`${path}:${index + 1} ${line.trim()}`] : [])),
+    );
+}
