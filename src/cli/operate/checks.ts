@@ -183,7 +183,7 @@ function lostAcceptors(down: readonly string[], total: number, found: FoundClust
     means:
       left === majority
         ? 'Writes and failovers go on. If one more is lost, both stop.'
-        : `Writes and failovers go on, also if ${plural(left - majority, 'more acceptor')} should be lost.`,
+        : `Writes and failovers go on, even if ${plural(left - majority, 'more acceptor')} ${left - majority === 1 ? 'is' : 'are'} lost.`,
     remedy: `${start}, or put ${down.length === 1 ? 'another in its' : 'others in their'} place (docs/operations.md).`,
   };
 }
@@ -223,7 +223,7 @@ interface Advice {
 
 const ADVICE: Readonly<Record<Exclude<ProblemKind, 'moving'>, Advice>> = {
   unseen: {
-    what: () => 'Nobody who answers knows the state of',
+    what: () => 'No reachable node knows the state of',
     means: 'Whether they can be written is not known.',
     remedy: 'Start the nodes that hold them (baton topology shows which do not answer).',
   },
@@ -271,7 +271,7 @@ const ADVICE: Readonly<Record<Exclude<ProblemKind, 'moving'>, Advice>> = {
     means:
       'Its disk came back empty, or older than what it had reported. It takes no writes, and is replaced as soon as a region that has the data can be elected.',
     remedy:
-      'Start the other regions of the lease set (baton topology). If they are gone for good: baton failover --to REGION --accept-loss. If there is no other region, make the container anew from a backup.',
+      'Start the other regions of the lease set (baton topology). If they are gone for good: baton failover --to REGION --accept-loss. If there is no other region, recreate the container from a backup.',
   },
   'outside lease set': {
     what: (region) => `${region} is alive and not in the lease set of`,
@@ -414,7 +414,7 @@ function intents({ view, now }: Evidence): Finding[] {
       severity: 'warning',
       finding: `Intents of operators are open: ${someOf(hanging)}.`,
       means:
-        'What they wait for has not happened: a region to catch up, a larger lease set, nobody to depend on a region.',
+        'They wait for something that has not happened: a region catching up, a larger lease set, or a region no longer being needed.',
       remedy:
         'See what the region lacks (baton topology), or withdraw the intent (baton intents, baton intents withdraw ID).',
     },
@@ -447,7 +447,7 @@ function certificates({ view, certificates: files, now }: Evidence): Finding[] {
   });
 }
 
-function openDoors({ found: { config } }: Evidence): Finding[] {
+function exposedPorts({ found: { config } }: Evidence): Finding[] {
   if (config.tls !== undefined) return [];
   const open = config.regions.flatMap(({ nodes: all }) =>
     all.filter(({ listen, http }) => !isLoopback(listen.host) || (http && !isLoopback(http.host))),
@@ -478,5 +478,5 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   intents,
   'lost writes': lost,
   certificates,
-  'open doors': openDoors,
+  'exposed ports': exposedPorts,
 };

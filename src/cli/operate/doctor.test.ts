@@ -95,7 +95,7 @@ describe('baton doctor', () => {
     const { out, code } = await fake.run(['doctor', '-f', 'json', '--cluster', fake.directory]);
     const answer = JSON.parse(out) as Answer & { checks: string[] };
     expect(code).toBe(3);
-    expect(answer.checks).toEqual(['nodes', 'certificates', 'open doors']);
+    expect(answer.checks).toEqual(['nodes', 'certificates', 'exposed ports']);
     expect(answer.findings).toMatchObject([
       { check: 'nodes', severity: 'critical', finding: 'The cluster demo is not running.' },
     ]);
@@ -143,7 +143,7 @@ describe('baton doctor', () => {
     ]);
     const { out } = await fake.run(['doctor']);
     expect(out).toContain(
-      'OK: gateways, certificates, open doors.\nNot checked, because no node answers: acceptors, partition-sets,',
+      'OK: gateways, certificates, exposed ports.\nNot checked, because no node answers: acceptors, partition-sets,',
     );
     expect(out).toMatch(/Remedy: Name the operators’ token under tokens\.operator in \/.*baton\.yaml\.\n/);
   });
@@ -365,8 +365,8 @@ describe('what only the cluster file tells', () => {
         nodes: nodes.map((node) => ({ ...node, listen: { host: '0.0.0.0', port: 1 } })),
       })),
     }));
-    expect(CHECKS['open doors']!(open)).toMatchObject([{ severity: 'critical' }]);
-    expect(CHECKS['open doors']!(await evidence(() => ({})))).toEqual([]);
+    expect(CHECKS['exposed ports']!(open)).toMatchObject([{ severity: 'critical' }]);
+    expect(CHECKS['exposed ports']!(await evidence(() => ({})))).toEqual([]);
   });
 
   it.each([

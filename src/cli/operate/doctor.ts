@@ -149,7 +149,7 @@ interface CheckResult {
 }
 
 /** These need nobody to answer. */
-const OF_THE_FILE: ReadonlySet<string> = new Set(['nodes', 'certificates', 'open doors']);
+const OF_THE_FILE: ReadonlySet<string> = new Set(['nodes', 'certificates', 'exposed ports']);
 /** These need no node. */
 const WITHOUT_NODES: ReadonlySet<string> = new Set([...OF_THE_FILE, 'gateways']);
 

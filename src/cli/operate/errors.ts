@@ -19,13 +19,16 @@ export const OPERATE_ERRORS = {
   },
   CLUSTER_NOT_FOUND: {
     exit: EXIT.usage,
-    means: 'No cluster file was named, and none lies where they usually do.',
+    means: 'No cluster file was named, and none was found in the usual places.',
   },
   CLUSTER_UNREACHABLE: { exit: EXIT.unreachable, means: 'No node of the cluster answers.' },
-  CREDENTIALS_REFUSED: { exit: EXIT.problem, means: 'The nodes want another operator token or certificate.' },
-  NOT_CONFIRMED: { exit: EXIT.problem, means: 'Somebody was asked and did not say yes.' },
+  CREDENTIALS_REFUSED: {
+    exit: EXIT.problem,
+    means: 'The nodes require a different operator token or certificate.',
+  },
+  NOT_CONFIRMED: { exit: EXIT.problem, means: 'The confirmation was declined.' },
   PARTITION_SET_UNKNOWN: { exit: EXIT.usage, means: 'The cluster has no partition-set of that name.' },
-  REFUSED: { exit: EXIT.problem, means: 'The cluster refused what was asked of it; the sentence says why.' },
+  REFUSED: { exit: EXIT.problem, means: 'The cluster refused the request; the sentence says why.' },
   USAGE: { exit: EXIT.usage, means: 'The command line is wrong, or the cluster file cannot be used.' },
 } as const satisfies Record<string, { readonly exit: ExitCode; readonly means: string }>;
 
