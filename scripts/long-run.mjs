@@ -60,6 +60,12 @@ export const COMPUTING = [
     command: ['node', 'scripts/mutants.mjs', '--tests', '--workers', '1'],
   },
   {
+    name: 'storage kills',
+    what: 'kill -9 of a process that stores, at any moment, 500 times: what was durable is there',
+    minutes: 20,
+    command: ['node', 'build/test/engine/storage/kills.js', '--kills', '500'],
+  },
+  {
     name: 'fuzz, fixed seeds',
     what: 'the whole system in virtual time under faults, 200 seeds',
     minutes: 20,
@@ -84,6 +90,35 @@ export const COMPUTING = [
     command: registers('--seeds', '200', '--first', 'FRESH'),
   },
 ];
+
+/**
+ * What is not in it although it finds something, because all of it together must be over within three quarters of an hour on two cores.
+ *
+ * @type {readonly {name: string, what: string, command: string}[]}
+ */
+export const LEFT_OUT = [
+  {
+    name: 'mutants by seeds',
+    what: 'the same defects, each compiled and run by the simulators until a seed of up to 1,500 shows it',
+    command: 'npm run mutants -- --seeds',
+  },
+  {
+    name: 'chaos of any length',
+    what: 'faults in a real cluster for as long as one likes; the long tests have a minute of it',
+    command: 'npm run chaos',
+  },
+  {
+    name: 'benchmarks',
+    what: 'figures; the long tests see that each prints some',
+    command: 'npm run bench:NAME',
+  },
+];
+
+/** What `npm run test:all -- --list` says of it. */
+export function describeLeftOut() {
+  const lines = LEFT_OUT.map(({ name, what, command }) => `  ${name.padEnd(22)}  ${what} (${command})`);
+  return ['Not in it, for want of time:', ...lines].join('\n');
+}
 
 /** What a newcomer is told at the end of `npm test`. */
 export function describeLongRun() {

@@ -14,7 +14,7 @@ import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync } from '
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { endLeftovers } from './leftovers.mjs';
-import { COMPUTING, freshSeed, TESTS } from './long-run.mjs';
+import { COMPUTING, describeLeftOut, freshSeed, TESTS } from './long-run.mjs';
 import { ROOT, runScript, ScriptError } from './run.mjs';
 import { setUp } from './setup.mjs';
 
@@ -78,6 +78,7 @@ function unknownStep(names) {
 function list(steps) {
   for (const { name, what, command } of steps)
     process.stdout.write(`${name.padEnd(22)}  ${what ?? command.join(' ')}\n`);
+  process.stdout.write(`\n${describeLeftOut()}\n`);
 }
 
 /** Takes steps from the first list that has one left, until none has. */

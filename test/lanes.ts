@@ -57,6 +57,7 @@ export const ONLY_LONG: Readonly<Record<string, OnlyLong>> = {
   'test/bench/outage.process.test.ts': { because: SMOKE, instead: 'test/bench/outage.test.ts' },
   'test/bench/page.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
   'test/bench/peers.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
+  'test/bench/rpc.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
   'test/bench/sim.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
   'test/bench/stores.process.test.ts': { because: SMOKE, instead: 'test/bench/commands.process.test.ts' },
   'test/chaos/chaos.process.test.ts': { because: CAMPAIGN, instead: 'test/chaos/chaos.test.ts' },

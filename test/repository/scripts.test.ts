@@ -1,7 +1,7 @@
 /** What the commands of the repository say to whoever waits for them. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ROOT } from './tree.ts';
+import { repositoryTree, ROOT, textOf } from './tree.ts';
 
 interface Summary {
   readonly passed: number;
@@ -14,7 +14,7 @@ interface Summary {
 
 interface Scripts {
   verdictOn(summary: Summary, lane: string | undefined): { readonly text: string; readonly code: number };
-  describeLongRun(): string;
+  describeLeftOut(): string;
   readonly TESTS: readonly { readonly name: string }[];
   readonly COMPUTING: readonly { readonly name: string }[];
   showStep(name: string, action: () => Promise<void>, options: object): Promise<void>;
@@ -66,6 +66,16 @@ describe('npm test', () => {
       code: 1,
     });
   });
+});
+
+test('the long run says what is not in it, each with a command that there is', async () => {
+  const text = (await load('long-run.mjs', 'describeLeftOut'))();
+  expect(text).toContain('(npm run mutants -- --seeds)');
+  const { scripts } = JSON.parse(textOf(repositoryTree(), 'package.json')) as { scripts: object };
+  const named = [...text.matchAll(/\(npm run ([a-z:]+)/g)].map(([, name]) => name!);
+  expect(named).toHaveLength(text.split('\n').length - 1);
+  for (const name of named)
+    expect(Object.keys(scripts).filter((script) => script.startsWith(name))).not.toEqual([]);
 });
 
 describe('a long step', () => {
