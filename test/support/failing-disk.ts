@@ -2,8 +2,12 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { onTestFinished, vi } from 'vitest';
 
-/** The next write through a file handle reaches the disk, and is told to have failed all the same. `code`: as the system names it. */
-export async function failNextWrite(message: string, code?: string): Promise<void> {
+/** The next write through a file handle fails, whether or not it reaches the disk. `code`: as the system names it. */
+export async function failNextWrite(
+  message: string,
+  code?: string,
+  what: 'reaches the disk' | 'is lost' = 'reaches the disk',
+): Promise<void> {
   const handle = await open('/dev/null', 'w');
   const prototype = Object.getPrototypeOf(handle) as FileHandle;
   await handle.close();
@@ -11,7 +15,7 @@ export async function failNextWrite(message: string, code?: string): Promise<voi
   const spied = vi.spyOn(prototype, 'write');
   onTestFinished(() => spied.mockRestore());
   spied.mockImplementationOnce(async function failing(this: FileHandle, ...args: unknown[]) {
-    await write.apply(this, args);
+    if (what === 'reaches the disk') await write.apply(this, args);
     throw Object.assign(new Error(message), code === undefined ? {} : { code });
   });
 }

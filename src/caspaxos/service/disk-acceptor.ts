@@ -125,7 +125,7 @@ export class DiskAcceptor implements Acceptor {
 
   /** Grows with every batch that became durable; an acceptor whose number went back came from an old copy (rule 8). */
   get sequence(): number {
-    return this.#journal.sequence;
+    return this.#journal.answered;
   }
 
   /** It was found to be an old copy, and refuses everything for good: replace it. */

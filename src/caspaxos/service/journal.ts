@@ -59,6 +59,8 @@ export class Journal {
   #active: 0 | 1 = 0;
   #position = 0;
   #sequence: number;
+  /** The last of whose record it is certain that a restart finds it. */
+  #answered: number;
   /** How long a write takes here, as a moving average. */
   #typicalMs = 0;
   /** The last sequence number in the file that is waiting for its checkpoint, if one is. */
@@ -76,6 +78,7 @@ export class Journal {
     this.#mark = mark;
     this.#size = size;
     this.#sequence = sequence;
+    this.#answered = sequence;
     this.#salt = salt;
   }
 
@@ -120,6 +123,14 @@ export class Journal {
     return this.#sequence;
   }
 
+  /**
+   * The number of the last record that is durable for certain. A record whose append failed may not be there after a restart, so whoever
+   * was told its number would take the restart for an old copy; it counts when a checkpoint has covered it.
+   */
+  get answered(): number {
+    return this.#answered;
+  }
+
   /** Whether a full file, or a record whose append failed, waits for its checkpoint. */
   get needsCheckpoint(): boolean {
     return this.#otherEndsAt !== undefined || this.#failedAt !== undefined;
@@ -148,6 +159,7 @@ export class Journal {
       this.#position += bytes;
       // Before anybody is told.
       this.#mark.write({ salt: this.#salt, sequence, size: this.#size });
+      this.#answered = sequence;
     } catch (error) {
       this.#failedAt = sequence;
       throw error;
@@ -160,6 +172,7 @@ export class Journal {
   checkpointed(sequence: number): void {
     if (this.#otherEndsAt !== undefined && sequence >= this.#otherEndsAt) this.#otherEndsAt = undefined;
     if (this.#failedAt !== undefined && sequence >= this.#failedAt) this.#failedAt = undefined;
+    this.#answered = Math.max(this.#answered, sequence);
   }
 
   async close(): Promise<void> {

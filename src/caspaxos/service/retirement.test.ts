@@ -1,10 +1,13 @@
 import { cp, rm } from 'node:fs/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { errorOf } from '../../../test/caspaxos/clusters.ts';
 import { TestService } from '../../../test/caspaxos/services.ts';
 import { accept, promise, query, typesOf } from '../../../test/conformance/messages.ts';
+import { failNextWrite } from '../../../test/support/failing-disk.ts';
 import { until } from '../../../test/support/until.ts';
+import { diskFull } from '../errors.ts';
 import { ServiceAcceptor } from './client.ts';
+import { RecordTable } from './record-table.ts';
 
 const BEHIND = { code: 'ACCEPTOR_BEHIND', message: expect.stringContaining('as from an old copy') };
 
@@ -74,6 +77,55 @@ describe('an acceptor service on an old copy of its directory', () => {
       ),
     });
     expect(await (await fetch(`${service.url}/metrics`)).text()).toMatch(/^baton_acceptor_retired 1$/m);
+  });
+});
+
+describe('an acceptor service whose disk lost a write, and that was started again,', () => {
+  test.each([
+    ['failed', 'EIO', 'STORE_FAILED'],
+    ['had no room', 'ENOSPC', 'DISK_FULL'],
+  ])('is used by those who saw it fail, and by everybody else: it %s', async (_, code, refusal) => {
+    const service = await TestService.start();
+    const [witness, other] = [clientAt(service.url), clientAt(service.url)];
+    for (const client of [witness, other]) await client.handle([accept('k', 1, 'answered')], 0);
+    const { sequence } = service.disk;
+    await failNextWrite('the disk says no', code, 'is lost');
+    // Nor is there a checkpoint that would cover it, as after kill -9.
+    const save = vi.spyOn(RecordTable.prototype, 'save').mockRejectedValue(diskFull(service.directory));
+    onTestFinished(() => save.mockRestore());
+    const large = accept('k', 2, 'x'.repeat(40_000));
+    // Its greeting, its answers and its errors tell where it is.
+    expect(await errorOf(witness.handle([large], 0))).toMatchObject({ code: refusal });
+    expect(await errorOf(witness.handle([query('k')], 0))).toMatchObject({ code: refusal });
+    const late = clientAt(service.url);
+    expect(await errorOf(late.handle([query('k')], 0))).toMatchObject({ code: refusal });
+    expect(service.disk.sequence).toBe(sequence);
+    await service.stop();
+    save.mockRestore();
+    await service.start();
+    for (const [at, client] of [witness, late, other, clientAt(service.url)].entries())
+      await until('it is connected again', async () =>
+        expect(typesOf(await client.handle([accept('k', 3 + at, 'again')], 0))).toEqual(['2b']),
+      );
+    expect(service.disk.retired).toBeUndefined();
+  });
+
+  test('counts on from there: a checkpoint that covers the write is told of and found again', async () => {
+    const service = await TestService.start();
+    const witness = clientAt(service.url);
+    await witness.handle([accept('k', 1, 'answered')], 0);
+    const { sequence } = service.disk;
+    await failNextWrite('no space left on device', 'ENOSPC', 'is lost');
+    const large = accept('k', 2, 'x'.repeat(40_000));
+    expect(await errorOf(witness.handle([large], 0))).toMatchObject({ code: 'DISK_FULL' });
+    expect(typesOf(await witness.handle([large], 0))).toEqual(['2b']);
+    expect(service.disk.sequence).toBe(sequence + 1);
+    await service.stop();
+    await service.start();
+    expect(service.disk.sequence).toBe(sequence + 1);
+    await until('it is connected again', async () =>
+      expect(typesOf(await witness.handle([promise('k', 9)], 0))).toEqual(['1b']),
+    );
   });
 });
 
