@@ -38,8 +38,8 @@ export interface SetChange {
   readonly leaving?: AcceptorMember | undefined;
   readonly rewrite: (key: string) => Promise<void>;
   readonly editConfiguration: EditConfiguration;
-  /** The same, decided by the old acceptors of a change under way alone. */
-  readonly editByOld: (both: Configuration, edit: ConfigurationEdit) => Promise<Configuration>;
+  /** The same, decided by the old acceptors of a change under way alone, under the number with which this process works. */
+  readonly editByOld: EditConfiguration;
 }
 
 const REWRITES_AT_ONCE = 256;
@@ -88,6 +88,9 @@ function isBack({ membership, urls, quorums }: SetChange, { previous }: Configur
  * Takes a change back that is not finished. Until set n+2 is decided by both, every change of a register was accepted by a
  * quorum of the old acceptors, that of the configuration among them. So what they decide alone is in no conflict with
  * anything: no register has to be rewritten, and whoever would finish the change finds that it is not to be.
+ *
+ * As long as this process has not gone over to set n+1 it decides under set n: perhaps no acceptor was told of n+1, and then whoever died
+ * after a single message of that number would leave the configuration's register out of everybody's reach.
  */
 async function goBack(change: SetChange, both: Configuration): Promise<void> {
   const { membership, editByOld } = change;
@@ -95,16 +98,14 @@ async function goBack(change: SetChange, both: Configuration): Promise<void> {
     const found = newer(known, both);
     return sameSets(found, both) ? withdrawn(found) : found;
   };
-  const decided = await editByOld(both, back).catch(async (error: unknown) => {
+  const decided = await editByOld(back).catch(async (error: unknown) => {
     // The old acceptors answer nobody of this set when they know a later one.
     await membership.refresh();
     throw membership.configuration.number > both.number ? overtaken() : error;
   });
+  // If it was too late, whoever finished the change may not have lived to tell anybody.
+  if (decided.previous === undefined) await bringIntoForce(change, decided, both);
   if (!sameSets(decided, withdrawn(both))) throw overtaken();
-  // Those that would have come are told too, so that a process that knows only them finds the way back.
-  const installed = await membership.install(decided, membersOf(both));
-  checkAware(quorumsOf(decided), installed, 'old');
-  membership.adopt(decided);
 }
 
 function overtaken(): CasPaxosError {
@@ -142,25 +143,29 @@ async function toTheEnd(change: SetChange, both: Configuration): Promise<Configu
     const found = newer(known, both);
     return sameSets(found, both) ? settled(found) : found;
   });
+  // Another change is under way already. Its new acceptors are told first, by whoever goes on with it.
+  if (decided.previous !== undefined) throw overtaken();
   return bringIntoForce(change, decided, both);
 }
 
-/** Step 4, and catching up with a change that somebody else finished. */
+/**
+ * Step 4, and catching up with a change that somebody else finished or took back, and perhaps did not live to tell anybody of: this
+ * process, too, goes over to a set only when enough know it.
+ */
 async function bringIntoForce(
-  change: SetChange,
-  settledSet: Configuration,
-  before?: Configuration,
+  { membership }: SetChange,
+  decided: Configuration,
+  before = membership.configuration,
 ): Promise<Configuration> {
-  const { membership } = change;
-  if (before !== undefined) {
-    // Those who leave are told too, so that a proposer that knows only them finds out where everybody went.
-    const installed = await membership.install(settledSet, membersOf(before));
-    // A still newer one has its own people who saw to that.
-    if (sameSets(settledSet, settled(before))) checkAware(quorumsOf(settledSet), installed, 'new');
+  // Those who leave, or do not come after all, are told too, so that a process that knows only them finds out where everybody went.
+  const members = new Map([...membersOf(before), ...membersOf(decided)].map((member) => [member.id, member]));
+  const installed = await membership.install(decided, [...members.values()]);
+  if (decided.number > membership.configuration.number) {
+    const isWithdrawn = before.previous !== undefined && sameSets(decided, withdrawn(before));
+    checkAware(quorumsOf(decided), installed, isWithdrawn ? 'old' : 'new');
   }
-  membership.adopt(settledSet);
-  await membership.install(settledSet, membersOf(settledSet));
-  return settledSet;
+  membership.adopt(decided);
+  return decided;
 }
 
 async function listAll(

@@ -277,7 +277,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       leaving,
       rewrite: (key) => this.#rewrite(key),
       editConfiguration: (edit) => this.#editConfiguration(edit),
-      editByOld: (both, edit) => this.#editByOld(both, edit),
+      editByOld: (edit) => this.#editByOld(edit),
     });
   }
 
@@ -322,7 +322,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     if (early !== undefined) return Promise.resolve(notBegun(early, retryOf));
     this.#operations += 1;
     const operation = retryOf ?? { origin: this.#origin, sequence: this.#operations };
-    if (register === this.#registers.get(key)) this.#busy.add(register);
+    this.#busy.add(register);
     return new Promise((resolve) => {
       const call = new ChangeCall(
         {
@@ -400,10 +400,14 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   }
 
   /** By the old acceptors alone: with a register and ballots of its own, as another process would. */
-  async #editByOld(both: Configuration, edit: ConfigurationEdit): Promise<Configuration> {
-    const view = this.#membership.viewOfOld(both);
-    const alone = { ballots: this.#newBallots(), view: () => view, onIdle: () => {} };
-    return this.#editConfiguration(edit, new Register(CONFIGURATION_KEY, { ...this.#environment, ...alone }));
+  #editByOld(edit: ConfigurationEdit): Promise<Configuration> {
+    const register = new Register(CONFIGURATION_KEY, {
+      ...this.#environment,
+      ballots: this.#newBallots(),
+      view: () => this.#membership.viewOfOld,
+      onIdle: () => this.#busy.delete(register),
+    });
+    return this.#editConfiguration(edit, register);
   }
 
   #newIdentity(): ProposerIdentity {
@@ -426,7 +430,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
   }
 
   #onView(): void {
-    for (const register of this.#busy) register.adopt(this.#membership.view);
+    for (const register of this.#busy) register.adopt();
     this.emit('configuration', this.configuration);
   }
 

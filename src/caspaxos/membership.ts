@@ -21,6 +21,7 @@ import {
   QUERY,
   type AcceptorMask,
   QuorumReader,
+  type QuorumSystem,
   quorumsOf,
   quorumsOfSet,
   type ReadVerdict,
@@ -79,6 +80,7 @@ export class Membership {
   #statuses = new Map<string, AcceptorStatus>();
   #configuration: Configuration | undefined;
   #view: View | undefined;
+  #viewOfOld: View | undefined;
   #refreshing: Promise<void> | undefined;
   /** Numbers of sets that were told of and not believed. */
   readonly #doubted = new Set<number>();
@@ -181,10 +183,8 @@ export class Membership {
     for (const acceptor of unused) if (![...kept.values()].includes(acceptor)) void acceptor.close();
     this.#acceptors = kept;
     this.#configuration = configuration;
-    const quorum = quorumsOf(configuration);
-    const urgency = new Urgency(quorum);
-    const batchers = members.map((member, index) => this.#batcher(member, index, urgency));
-    this.#view = { set: configuration.number, quorum, batchers };
+    this.#view = this.#viewOf(members, quorumsOf(configuration));
+    this.#viewOfOld = undefined;
     if (members.length % 2 === 0) this.#warnOfEvenNumber(members.length);
     this.#options.onView();
     for (const member of members)
@@ -198,14 +198,14 @@ export class Membership {
     return maskOfMembers(membersOf(configuration), ids);
   }
 
-  /** The old acceptors of a change under way alone, whatever became of the new ones. */
-  viewOfOld(both: Configuration): View {
-    const old = both.previous!;
-    const quorum = quorumsOfSet(old, old.acceptors);
-    const urgency = new Urgency(quorum);
-    for (const member of old.acceptors) this.#acceptorFor(member, both);
-    const batchers = old.acceptors.map((member, index) => this.#batcher(member, index, urgency));
-    return { set: both.number, quorum, batchers };
+  /**
+   * The old acceptors of a change under way alone, whatever became of the new ones; all acceptors while this process knows of no change.
+   * Under the number with which it works anyway, which the acceptors can explain to everybody.
+   */
+  get viewOfOld(): View {
+    const { previous } = this.configuration;
+    if (previous === undefined) return this.view;
+    return (this.#viewOfOld ??= this.#viewOf(previous.acceptors, quorumsOfSet(previous, previous.acceptors)));
   }
 
   acceptorOf(member: AcceptorMember): Acceptor | undefined {
@@ -245,6 +245,12 @@ export class Membership {
     this.#revisions.close();
     const open = [...this.#acceptors.values(), ...this.#ahead.values()];
     await Promise.all(open.map((acceptor) => acceptor.close()));
+  }
+
+  #viewOf(members: readonly AcceptorMember[], quorum: QuorumSystem): View {
+    const urgency = new Urgency(quorum);
+    const batchers = members.map((member, index) => this.#batcher(member, index, urgency));
+    return { set: this.configuration.number, quorum, batchers };
   }
 
   #acceptorFor(member: AcceptorMember, { cluster }: Configuration): Acceptor {
@@ -313,7 +319,7 @@ export class Membership {
 
   #batcher(member: AcceptorMember, index: number, urgency: Urgency): Batcher {
     const { host, counters, requestTimeoutMs } = this.#options;
-    const acceptor = this.#acceptors.get(member.id) ?? this.#ahead.get(member.id)!;
+    const acceptor = this.#acceptors.get(member.id)!;
     return new Batcher(acceptor, index, {
       host,
       timeoutMs: requestTimeoutMs,

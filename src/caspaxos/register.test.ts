@@ -136,7 +136,7 @@ async function begun() {
   });
   const adopt = (set: number): void => {
     view = stage.view(set);
-    register.adopt(view);
+    register.adopt();
   };
   return { stage, register, results, adopt, asked: await stage.settle() };
 }
@@ -249,7 +249,7 @@ function five(options: Partial<StageOptions> = {}, roundMs = 1, change = increme
   register.run(job);
   const adopt = (set: number): void => {
     view = stage.view(set);
-    register.adopt(view);
+    register.adopt();
   };
   const pass = async (ms: number): Promise<readonly Arrived[]> => {
     const before = await stage.settle();

@@ -174,8 +174,8 @@ export class Register {
   }
 
   /** The set of acceptors has changed: what is under way starts anew there. */
-  adopt(view: View): void {
-    this.#guarded(() => this.#adopt(view));
+  adopt(): void {
+    this.#guarded(() => this.#adopt(this.#environment.view()));
   }
 
   #adopt(view: View): void {

@@ -54,7 +54,7 @@ function register() {
   });
   const changeSet = (): void => {
     current = view(2);
-    subject.adopt(current);
+    subject.adopt();
   };
   return { subject, changeSet };
 }

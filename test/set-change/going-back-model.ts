@@ -4,14 +4,17 @@
  * of set 2 and new ones are lost. The roles, the records and the quorums are the library's own code.
  *
  *   announcer  tells the new acceptors of set 2, then the old ones
- *   finisher   decides `settled` under both sets
- *   returner   decides `withdrawn`, with set 2's number and the quorums of the old set; there may be two of them
+ *   finisher   decides `settled` under both sets, once enough are told
+ *   returner   decides `withdrawn` with the quorums of the old set; there may be two of them. One has the number of set 1, another that of
+ *              set 2, and begins when an old acceptor was told of it: a process that goes over to set 2 in the middle is first one, then the other
  *
- * The register holds set 2 already: that is where all of it begins. A message may be delayed for ever, which covers its loss.
+ * The register holds set 2 already: that is where all of it begins. A message may be delayed for ever, which covers its loss; and whoever sends
+ * nothing more may have died, so in every state others must be able to go on.
  */
 import {
   answer,
   BallotSource,
+  blocks,
   type Configuration,
   EMPTY_RECORD,
   joint,
@@ -33,13 +36,23 @@ export type BackGuard =
   | 'finishing needs the old set'
   | 'going back needs a quorum of the old set'
   | 'going back looks at what was decided'
+  | 'going back has a number that somebody can explain'
   | 'new acceptors are told first';
 
 export interface BackSetting {
   readonly old: readonly string[];
   readonly next: readonly string[];
-  readonly deciders: readonly { readonly role: 'finisher' | 'returner'; readonly counter: number }[];
+  readonly deciders: readonly DeciderSetting[];
+  /** Whether it begins when nobody is told of set 2, or, with the loss of new acceptors, when all are. */
+  readonly announcing: boolean;
   readonly without?: BackGuard;
+}
+
+export interface DeciderSetting {
+  readonly role: 'finisher' | 'returner';
+  readonly counter: number;
+  /** Of the set with which its process works. */
+  readonly number: 1 | 2;
 }
 
 type Slot = RegisterReply | null;
@@ -59,12 +72,15 @@ export interface BackState {
 
 interface Decider {
   readonly name: string;
+  readonly role: 'finisher' | 'returner';
+  readonly number: number;
   readonly ids: readonly string[];
   readonly quorum: QuorumSystem;
   readonly ballot: Ballot;
   readonly edit: (value: string | undefined) => string;
 }
 
+const STALE: RegisterReply = { type: 'stale-set', acceptor: 0, set: 2 };
 const FIRST_BALLOT: Ballot = { counter: 1, proposer: 'first', incarnation: 1 };
 
 export class GoingBackModel {
@@ -78,7 +94,7 @@ export class GoingBackModel {
     const members = (ids: readonly string[]) => ids.map((id) => ({ id, url: id }));
     const first: Configuration = { cluster: 'c', number: 1, acceptors: members(setting.old) };
     this.#both = joint(first, { acceptors: members(setting.next) });
-    this.#deciders = setting.deciders.map(({ role, counter }, at) => this.#decider(role, counter, at));
+    this.#deciders = setting.deciders.map((decider, at) => this.#decider(decider, at));
     const all = membersOf(this.#both).map(({ id }) => id);
     const held = {
       set: 1,
@@ -91,7 +107,7 @@ export class GoingBackModel {
       records: Object.fromEntries(
         all.map((id) => [id, setting.old.slice(0, 2).includes(id) ? held : EMPTY_RECORD]),
       ),
-      told: [],
+      told: setting.announcing ? [] : all,
       lost: [],
       proposals: this.#deciders.map(({ ids }) => ({
         promises: ids.map(() => null),
@@ -102,12 +118,33 @@ export class GoingBackModel {
   }
 
   *successors(state: BackState): Generator<{ action: string; state: BackState }> {
-    // What is decided does not depend on who was told: each is explored without the other.
-    if (this.#deciders.length === 0) yield* this.#announce(state);
-    for (const id of this.#setting.next)
+    yield* this.#announce(state);
+    for (const id of this.#setting.announcing ? [] : this.#setting.next)
       if (!this.#setting.old.includes(id) && !state.lost.includes(id))
         yield { action: `${id} is lost`, state: { ...state, lost: [...state.lost, id].sort() } };
-    for (const at of this.#deciders.keys()) yield* this.#decide(state, at);
+    for (const [at, decider] of this.#deciders.entries())
+      if (this.#mayBegin(state, decider)) yield* this.#decide(state, at);
+  }
+
+  /**
+   * Whether a process that knows the old acceptors alone can decide something in the configuration's register, now or later: with the
+   * highest number that one of them can explain to it, a quorum of them does not refuse it.
+   */
+  canDecide({ records, told }: BackState): boolean {
+    const { old } = this.#setting;
+    const known = told.some((id) => old.includes(id)) ? this.#both.number : 1;
+    const open = new Set(old.filter((id) => records[id]!.set <= known));
+    const quorum = quorumsOf(withdrawn(this.#both));
+    const mask = maskOfMembers(membersOf(withdrawn(this.#both)), open);
+    return quorum.isPhase1Quorum(mask) && quorum.isPhase2Quorum(mask);
+  }
+
+  #mayBegin({ told }: BackState, { role, number }: Decider): boolean {
+    const { old, without } = this.#setting;
+    if (number === 1 || without === 'going back has a number that somebody can explain') return true;
+    const mask = maskOfMembers(membersOf(withdrawn(this.#both)), new Set(told));
+    if (role === 'returner') return told.some((id) => old.includes(id));
+    return this.#newKnow(told) && blocks(quorumsOf(withdrawn(this.#both)), mask);
   }
 
   /** What that decider has seen accepted by a quorum: settled, withdrawn, or nothing yet. */
@@ -143,7 +180,7 @@ export class GoingBackModel {
     }
   }
 
-  #decider(role: 'finisher' | 'returner', counter: number, at: number): Decider {
+  #decider({ role, counter, number }: DeciderSetting, at: number): Decider {
     const { without, old, next } = this.#setting;
     const both = this.#both;
     const to = (end: Configuration, looks: boolean) => (value: string | undefined) => {
@@ -155,7 +192,7 @@ export class GoingBackModel {
       const alone = without === 'finishing needs the old set';
       const ids = alone ? next : membersOf(both).map(({ id }) => id);
       const quorum = alone ? quorumsOf(settled(both)) : quorumsOf(both);
-      return { name: ballot.proposer, ids, quorum, ballot, edit: to(settled(both), true) };
+      return { name: ballot.proposer, role, number, ids, quorum, ballot, edit: to(settled(both), true) };
     }
     const quorum = quorumsOf(withdrawn(both));
     const any: QuorumSystem = {
@@ -165,6 +202,8 @@ export class GoingBackModel {
     };
     return {
       name: ballot.proposer,
+      role,
+      number,
       ids: old,
       quorum: without === 'going back needs a quorum of the old set' ? any : quorum,
       ballot,
@@ -183,8 +222,11 @@ export class GoingBackModel {
         proposal.value === null
           ? ({ type: '1a', ballot } as const)
           : ({ type: '2a', ballot, value: proposal.value } as const);
-      const set = this.#both.number;
-      const { record, reply } = answer(state.records[id]!, { key: 'k', set, message }, index);
+      const { number: set } = decider;
+      const isStale = state.told.includes(id) && set < this.#both.number;
+      const { record, reply } = isStale
+        ? { record: state.records[id]!, reply: STALE }
+        : answer(state.records[id]!, { key: 'k', set, message }, index);
       const next = { ...proposal, [phase]: proposal[phase].with(index, reply) };
       yield {
         action: `${decider.name} ${message.type} ${id}`,
