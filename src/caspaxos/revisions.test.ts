@@ -100,7 +100,7 @@ test('two processes that find the same at once record it once', async () => {
 test('what cannot be recorded for want of a quorum is recorded when there is one', async () => {
   const acceptors = memoryUrls();
   const lines = new Lines(3);
-  const cluster = await openAround(acceptors, lines.wrap, { timeoutMs: 200 });
+  const cluster = await openAround(acceptors, lines.wrap);
   await findBehind(cluster, acceptors[0]!);
   lines.set('open', 'open', 'cut');
   const before = cluster.counters.unavailable;
