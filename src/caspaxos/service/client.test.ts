@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { errorOf } from '../../../test/caspaxos/clusters.ts';
 import { TestService } from '../../../test/caspaxos/services.ts';
 import { accept, promise, query, typesOf } from '../../../test/conformance/messages.ts';
+import { failNextCommit } from '../../../test/support/failing-disk.ts';
 import { until } from '../../../test/support/until.ts';
 import { ServiceAcceptor } from './client.ts';
 import { pack } from './codec.ts';
@@ -42,6 +43,33 @@ async function pretender(say: (socket: Socket) => void): Promise<string> {
 const greeting = frame(pack([0, 1, { id: 'me', set: 0 }]));
 
 describe('the client of an acceptor service', () => {
+  test('is told when the disk fails to take a reservation or a configuration, as that and nothing else', async () => {
+    const service = await TestService.start();
+    const client = clientAt(service.url);
+    const failed = { code: 'STORE_FAILED', message: expect.stringContaining('the disk says no') };
+    failNextCommit('the disk says no');
+    expect(await errorOf(client.reserve('c'))).toMatchObject(failed);
+    const configuration = { cluster: 'c', number: 1, acceptors: [{ id: service.disk.id, url: service.url }] };
+    failNextCommit('the disk says no');
+    expect(await errorOf(client.install(configuration))).toMatchObject(failed);
+    expect(service.disk.configuration).toBeUndefined();
+    await client.reserve('c');
+    await client.install(configuration);
+    expect(service.disk.configuration).toEqual(configuration);
+  });
+
+  test('takes it from an acceptor of an earlier version that it knows no reservations, and nothing else', async () => {
+    const refusing = (message: string): Promise<string> =>
+      pretender((socket) => {
+        socket.write(greeting);
+        socket.on('data', () => socket.write(frame(pack([1, 1, null, 'PROTOCOL_MISMATCH', message]))));
+      });
+    await clientAt(await refusing('There is no call reserve.')).reserve('c');
+    expect(await errorOf(clientAt(await refusing('The call reserve failed.')).reserve('c'))).toMatchObject({
+      code: 'PROTOCOL_MISMATCH',
+    });
+  });
+
   test('has all its calls share one stream', async () => {
     const service = await TestService.start();
     const client = clientAt(service.url);

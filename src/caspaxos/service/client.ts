@@ -16,7 +16,7 @@ import {
   type RegisterRequest,
   type Retirement,
 } from '../core/index.ts';
-import { asCasPaxosError, CasPaxosError, type ErrorCode, isErrorCode } from '../errors.ts';
+import { asCasPaxosError, CasPaxosError, isErrorCode } from '../errors.ts';
 import { retirementError } from '../retired.ts';
 import { flattenRequests, pack, unflattenReplies, unpack } from './codec.ts';
 import { frame, FrameSplitter } from './frames.ts';
@@ -25,6 +25,7 @@ import {
   type CallName,
   MAX_ANSWER_BYTES,
   NO_CERTIFICATE,
+  noSuchCall,
   type Standing,
   STREAM_PATH,
   STREAM_PROTOCOL,
@@ -60,8 +61,6 @@ interface Connection {
 /** After a failed connection, calls fail at once for this long instead of each trying again. */
 const RECONNECT_AFTER_MS = 100;
 const RETIRE_AGAIN_MS = 1000;
-/** Whether what was asked was done nobody knows. */
-const AWAY: ReadonlySet<ErrorCode> = new Set(['UNREACHABLE', 'TIMED_OUT']);
 
 export class ServiceAcceptor implements Acceptor {
   readonly url: string;
@@ -110,7 +109,7 @@ export class ServiceAcceptor implements Acceptor {
       await this.#call('reserve', cluster);
     } catch (error) {
       // One of an earlier version knows no reservations; what it is told to install it checks all the same.
-      if (!(error instanceof CasPaxosError) || error.code !== 'PROTOCOL_MISMATCH') throw error;
+      if (!(error instanceof CasPaxosError) || error.message !== noSuchCall('reserve')) throw error;
     }
   }
 
@@ -172,13 +171,14 @@ export class ServiceAcceptor implements Acceptor {
     try {
       await this.#send(connection, 'retire', [this.#expectedId, sequence, set]);
     } catch (error) {
-      // Another refusal is an answer: an earlier version knows no such call. The configuration's register is told all the same.
-      if (error instanceof CasPaxosError && AWAY.has(error.code)) return;
+      // It knows no such call, or does not believe it: the configuration's register is told all the same. With anything else, such as a disk
+      // that failed or has no room, it may refuse in this life only.
+      if (!(error instanceof CasPaxosError) || error.code !== 'PROTOCOL_MISMATCH') return;
     }
     this.#finding = undefined;
   }
 
-  /** Its answer was lost: as long as somebody asks for this acceptor it is told again. */
+  /** Nothing says that it is lasting: as long as somebody asks for this acceptor it is told again. */
   #retireAgain(): void {
     if (this.#finding === undefined || this.#closed) return;
     if (performance.now() - this.#retiredAt < RETIRE_AGAIN_MS) return;

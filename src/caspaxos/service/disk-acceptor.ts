@@ -11,8 +11,7 @@
  * Each refusal looks for room again, and with the first checkpoint that succeeds everything goes on. Questions are answered all the while.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, realpathSync } from 'node:fs';
-import { open, type RootDatabase } from 'lmdb';
+import type { RootDatabase } from 'lmdb';
 import { assert } from '../../protocol/index.ts';
 import type { Acceptor, AcceptorDescription } from '../acceptors.ts';
 import { checkInstall, checkReserve, checkServes } from '../claims.ts';
@@ -28,15 +27,14 @@ import { missingInDatabase } from '../directory/database-file.ts';
 import { type DirectoryLock, lockDirectory } from '../directory/lock.ts';
 import { hasRoomFor, isNoRoom } from '../directory/room.ts';
 import { asCasPaxosError, CasPaxosError, diskFull } from '../errors.ts';
-import { UTF8_KEYS } from '../lmdb-keys.ts';
 import { thisProcess } from '../process-name.ts';
 import { retirementError } from '../retired.ts';
 import { decodeIdentity, encodeIdentity, type IdentityDocument } from '../stores/documents.ts';
 import { IDENTITY_KEY } from '../stores/keys.ts';
 import { flattenEntries, IN_THE_JOURNAL, type JournalEntry, pack, replayEntries, unpack } from './codec.ts';
-import { LISTENED, putAll } from './committed.ts';
+import { putAll } from './committed.ts';
 import { DEFAULT_JOURNAL_BYTES, Journal, type JournalRecord } from './journal.ts';
-import { openedAgain } from './opening.ts';
+import { directoryAt, openDatabase, openedAgain } from './opening.ts';
 import { RecordTable } from './record-table.ts';
 import type { Standing } from './wire.ts';
 
@@ -80,6 +78,8 @@ export class DiskAcceptor implements Acceptor {
   readonly #lock: DirectoryLock;
   readonly #maxBatchBytes: number;
   #identity: IdentityDocument;
+  /** In this life, whatever the disk says. */
+  #retired: Retirement | undefined;
   /** Of the process in which it is embedded; those that a service speaks to name theirs with each connection. */
   #expectedCluster: string | undefined;
   #queue: Waiting[] = [];
@@ -130,6 +130,11 @@ export class DiskAcceptor implements Acceptor {
 
   /** It was found to be an old copy, and refuses everything for good: replace it. */
   get retired(): Retirement | undefined {
+    return this.#identity.retired ?? this.#retired;
+  }
+
+  /** The same, once its disk has it: until then it has to be told again. */
+  get retiredForGood(): Retirement | undefined {
     return this.#identity.retired;
   }
 
@@ -183,10 +188,11 @@ export class DiskAcceptor implements Acceptor {
           : ['it is at', seen.sequence, told.sequence];
       const why = `Acceptor ${id} is not used any more: ${what} ${is} but had been at ${was}, as from an old copy. Replace it.`;
       const retired = { code: 'ACCEPTOR_BEHIND', why, at: new Date().toISOString() };
-      // In this life whatever the disk says; and for what must be written there is the reserve.
-      this.#identity = { ...this.#identity, retired };
-      await this.#writeIdentity(this.#identity, 'with the reserve');
-    });
+      this.#retired ??= retired;
+      // For what must be written there is the reserve.
+      if (this.retiredForGood === undefined)
+        await this.#writeIdentity({ ...this.#identity, retired }, 'with the reserve');
+    }, 'though it is retired');
   }
 
   /** Throws if requests of that cluster are not answered here; undefined: it was not named. */
@@ -231,9 +237,10 @@ export class DiskAcceptor implements Acceptor {
   }
 
   /** One after another, so that the newest is what stays on disk. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  #inTurn(work: () => Promise<void>, though?: 'though it is retired'): Promise<void> {
     const done = this.#installing.then(() => {
-      this.#refuseWhenUseless();
+      if (though === undefined) this.#refuseWhenUseless();
+      else this.#refuseWhenBroken();
       return work();
     });
     this.#installing = done.catch(() => undefined);
@@ -241,7 +248,11 @@ export class DiskAcceptor implements Acceptor {
   }
 
   async #writeIdentity(identity: IdentityDocument, room?: 'with the reserve'): Promise<void> {
-    await putAll(this.#database, this.#directory, [[IDENTITY_KEY, encodeIdentity(identity)]], room);
+    try {
+      await putAll(this.#database, this.#directory, [[IDENTITY_KEY, encodeIdentity(identity)]], room);
+    } catch (error) {
+      throw asCasPaxosError(error, 'STORE_FAILED', `The database of ${this.url} failed`);
+    }
     this.#identity = identity;
   }
 
@@ -418,31 +429,6 @@ async function openParts(options: DiskAcceptorOptions): Promise<Parts> {
   } catch (error) {
     await database.close();
     throw error;
-  }
-}
-
-function directoryAt(path: string): string {
-  try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-    return realpathSync(path);
-  } catch (error) {
-    throw asCasPaxosError(error, 'STORE_FAILED', `The data directory ${path} cannot be opened`);
-  }
-}
-
-function openDatabase(directory: string): RootDatabase<string, string> {
-  try {
-    // A directory, whatever its name: one with a dot in it would be taken for a file (`noSubdir`).
-    return open<string, string>({
-      keyEncoder: UTF8_KEYS,
-      path: directory,
-      ...LISTENED,
-      encoding: 'string',
-      noSubdir: false,
-      overlappingSync: false,
-    });
-  } catch (error) {
-    throw asCasPaxosError(error, 'STORE_FAILED', `The data directory ${directory} cannot be opened`);
   }
 }
 

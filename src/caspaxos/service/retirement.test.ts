@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { errorOf } from '../../../test/caspaxos/clusters.ts';
 import { TestService } from '../../../test/caspaxos/services.ts';
 import { accept, promise, query, typesOf } from '../../../test/conformance/messages.ts';
-import { failNextWrite } from '../../../test/support/failing-disk.ts';
+import { failNextCommit, failNextWrite } from '../../../test/support/failing-disk.ts';
 import { until } from '../../../test/support/until.ts';
 import { diskFull } from '../errors.ts';
 import { ServiceAcceptor } from './client.ts';
@@ -63,6 +63,24 @@ describe('an acceptor service on an old copy of its directory', () => {
       () => service.disk.handle([promise('new', 1)], 0),
     ])
       expect(await errorOf(call())).toMatchObject(BEHIND);
+  });
+
+  test('is told again until its disk has it', async () => {
+    const { service, finder, user } = await putBack();
+    failNextCommit('the disk says no');
+    expect(await errorOf(finder.handle([query('k')], 0))).toMatchObject(BEHIND);
+    // In this life it refuses all the same, also those who come now.
+    const late = clientAt(service.url);
+    for (const client of [user, late])
+      expect(await errorOf(client.handle([promise('k', 9)], 0))).toMatchObject(BEHIND);
+    expect([service.disk.retired, service.disk.retiredForGood]).toEqual([expect.anything(), undefined]);
+    await until('it is lasting', async () => {
+      expect(await errorOf(finder.handle([query('k')], 0))).toMatchObject(BEHIND);
+      return service.disk.retiredForGood !== undefined;
+    });
+    await service.stop();
+    await service.start();
+    expect(await errorOf(clientAt(service.url).describe())).toMatchObject(BEHIND);
   });
 
   test('says so to people and their tools', async () => {

@@ -1,11 +1,16 @@
 /** The server's end of one proposer's stream: reads calls, answers them, and pushes back on who sends too much. */
 import type { Duplex } from 'node:stream';
-import { parseConfiguration, type RegisterReply } from '../core/index.ts';
+import {
+  type Configuration,
+  parseConfiguration,
+  type RegisterReply,
+  type RegisterRequest,
+} from '../core/index.ts';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 import { flattenReplies, pack, unflattenRequests, unpack } from './codec.ts';
 import type { DiskAcceptor } from './disk-acceptor.ts';
 import { frame, FrameSplitter } from './frames.ts';
-import type { AnswerFrame, CallFrame, Standing } from './wire.ts';
+import { type AnswerFrame, type CallFrame, noSuchCall, type Standing } from './wire.ts';
 
 /** More calls than this under way, and the stream is not read until some are answered. */
 const MAX_UNDER_WAY = 64;
@@ -40,7 +45,7 @@ export class AcceptorStream {
       clearTimeout(this.#blocked);
       onClose();
     });
-    const { id, sequence, retired } = acceptor;
+    const { id, sequence, retiredForGood: retired } = acceptor;
     this.#told = { sequence, set: acceptor.configuration?.number ?? 0 };
     this.#send([0, sequence, { id, set: this.#told.set, ...(retired && { retired }) }]);
   }
@@ -94,7 +99,7 @@ export class AcceptorStream {
       const result = await this.#perform(name, argument);
       this.#send([id, this.#acceptor.sequence, result]);
     } catch (error) {
-      const { code, message } = asCasPaxosError(error, 'PROTOCOL_MISMATCH', `The call ${name} failed`);
+      const { code, message } = asCasPaxosError(error, 'STORE_FAILED', `The call ${name} failed`);
       this.#send([id, this.#acceptor.sequence, null, code, message]);
     }
     this.#underWay -= 1;
@@ -111,14 +116,14 @@ export class AcceptorStream {
         return true;
       case 'handle':
         this.#acceptor.checkServes(this.#cluster);
-        return flattenReplies(withinBounds(await this.#acceptor.handle(unflattenRequests(argument), 0)));
+        return flattenReplies(withinBounds(await this.#acceptor.handle(requestsIn(argument), 0)));
       case 'describe':
         return this.#acceptor.describe();
       case 'reserve':
         await this.#acceptor.reserve(clusterIn(argument));
         return true;
       case 'install':
-        await this.#acceptor.install(parseConfiguration(String(argument)));
+        await this.#acceptor.install(configurationIn(argument));
         return true;
       case 'retire': {
         const { id, ...seen } = standingIn(argument);
@@ -127,11 +132,11 @@ export class AcceptorStream {
       }
       case 'list': {
         this.#acceptor.checkServes(this.#cluster);
-        const [after, limit] = argument as readonly unknown[];
-        return this.#acceptor.list(String(after), Math.min(Number(limit), MAX_LIST));
+        const [after, limit] = pageIn(argument);
+        return this.#acceptor.list(after, limit);
       }
       default:
-        throw new CasPaxosError('PROTOCOL_MISMATCH', `There is no call ${name}.`);
+        throw new CasPaxosError('PROTOCOL_MISMATCH', noSuchCall(name));
     }
   }
 
@@ -147,6 +152,29 @@ export class AcceptorStream {
     this.#blocked = undefined;
     if (this.#underWay < MAX_UNDER_WAY && this.#onIdle === undefined) this.#socket.resume();
   }
+}
+
+function requestsIn(argument: unknown): readonly RegisterRequest[] {
+  return understood(() => unflattenRequests(argument));
+}
+
+function configurationIn(argument: unknown): Configuration {
+  return understood(() => parseConfiguration(String(argument)));
+}
+
+/** What an argument says; the caller's fault if it says nothing, and not the disk's. */
+function understood<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw asCasPaxosError(error, 'PROTOCOL_MISMATCH', 'A call that cannot be read');
+  }
+}
+
+function pageIn(argument: unknown): readonly [after: string, limit: number] {
+  const [after, limit] = Array.isArray(argument) ? (argument as readonly unknown[]) : [];
+  if (typeof after === 'string' && isCount(limit)) return [after, Math.min(limit, MAX_LIST)];
+  throw new CasPaxosError('PROTOCOL_MISMATCH', 'That is no page of a list.');
 }
 
 function clusterIn(argument: unknown): string {

@@ -11,7 +11,7 @@
  *
  * A client that has seen the acceptor further on than this greeting says so: `retire`, with the id, the sequence and the set that it has seen. An
  * acceptor that told less of itself on that stream is an old copy of what it was, and refuses everything from then on, for good; the
- * greeting names the code and the sentence. One that told no less refuses to be retired.
+ * greeting names the code and the sentence, when they are on its disk. One that told no less refuses to be retired.
  */
 export const STREAM_PATH = '/v1/stream';
 export const STREAM_PROTOCOL = 'baton-acceptor/1';
@@ -24,6 +24,11 @@ export const DEFAULT_MAX_REQUEST_BYTES = 4 * 1024 * 1024;
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 export type CallName = 'handle' | 'describe' | 'reserve' | 'install' | 'list' | 'cluster' | 'retire';
+
+/** How an acceptor of an earlier version refuses a call that it does not know, as PROTOCOL_MISMATCH. */
+export function noSuchCall(name: string): string {
+  return `There is no call ${name}.`;
+}
 
 /** What a client has seen of an acceptor, and what the acceptor tells in the greeting. */
 export interface Standing {
