@@ -98,7 +98,7 @@ export class EnginePartition implements Driver, Sleeper {
    * Before `incarnation`: what the failover state has of this region. What it has reported was on disk before, so a disk that does not
    * know that process, or does not have those entries, is not the one that reported: it was emptied, or brought back from
    * an old copy. The same of what others reported to be committed on it. What it holds must not count for what was acknowledged, and is
-   * built anew from the write region. Says whether that is so.
+   * built anew from the write region; what history does not contain of it is listed then (`following.ts`). Says whether that is so.
    */
   async isOutlived({ incarnation, progress, committed = 0 }: LastSaid): Promise<boolean> {
     const { notes, tail } = this.#store;

@@ -114,6 +114,27 @@ describe('a defect on purpose is caught', () => {
   });
 });
 
+/**
+ * The writer is alone and takes writes; its disk comes back as it was before its process started for the second time, with all that was
+ * acknowledged. It is not the disk that reported last, so the other region is elected, and it is built anew.
+ */
+const BACK_ALONE = [
+  fault('cut pair', 6000, 9000, ['region-0', 'region-1']),
+  fault('crash', 8003, 60, ['region-0']),
+  fault('old disk', 8700, 50, ['region-0'], 700),
+];
+
+test.each([3, 32, 35])(
+  'seed %i: a disk that came back older lists what only it has',
+  { timeout: LONG_MS },
+  async (seed) => {
+    const { failure, counts } = await fuzzSimulationWith({ level: 'Session' }).run(seed, BACK_ALONE);
+    expect(failure).toBeUndefined();
+    expect(counts['disk rolled back']).toBe(1);
+    expect(counts['entries undone']).toBeGreaterThan(0);
+  },
+);
+
 test('every simulation has a name under which the command can be called again', () => {
   expect(FUZZ_SIMULATIONS.map(({ name }) => name)).toEqual([
     'fuzz',

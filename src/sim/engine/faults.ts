@@ -2,8 +2,9 @@
  * The faults of the whole system (DESIGN section 10), and the limits within which a run is fair:
  *
  * - Acceptors are lost for good only as far as a majority is left; any of them may crash and come back.
- * - The disk of one region may come back empty, or as it was some time ago; what only that region has is lost then, so it happens
- *   only while another region that may be elected has everything that it knows to be committed.
+ * - The disk of one region may come back empty, or as it was some time ago. What only that region has is lost with it, so it happens
+ *   only while another region that may be elected has everything that it knows to be committed; or, where any region may be elected,
+ *   while the old disk has all of it. A list of lost writes has no second copy anywhere, so the old disk has it too.
  * - An entry is damaged only while another region has it on disk, and only in one region: nobody can repair what nobody has.
  * - Clocks may be wrong in any way, but their rates keep to the bound of DESIGN section 5.
  *

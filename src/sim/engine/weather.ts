@@ -3,6 +3,7 @@
  * first moment from then on at which some partition-set is in that phase; it lasts as long as was drawn. A fault that lasts
  * counts for every phase that it sees.
  */
+import { formatPosition } from '../../check/index.ts';
 import { assert, unreachable } from '../../protocol/index.ts';
 import {
   cutting,
@@ -279,11 +280,37 @@ export class Weather {
   #loseDisk(fault: ScheduledFault, process: SimProcess): void {
     const { recorders, count, world } = this.#ground;
     const region = this.#region(process)!;
-    if (!process.isUp || !recorders.every(({ partitionSet }) => this.#isElsewhere(region, partitionSet)))
-      return;
-    region.loseDisk(this.#images.get(fault));
+    const image = this.#images.get(fault);
+    const isFair = ({ partitionSet }: SetRecorder): boolean =>
+      this.#keepsList(region, partitionSet, image) &&
+      (this.#isElsewhere(region, partitionSet) || this.#isInImage(region, partitionSet, image));
+    if (!process.isUp || !recorders.every(isFair)) return;
+    region.loseDisk(image);
     count(fault.kind === 'empty disk' ? 'disk emptied' : 'disk rolled back');
     world.note(`lose disk ${region.name}`, process.index);
+  }
+
+  /** What was undone is in the list of this region, which goes with its disk. */
+  #keepsList(region: Region, partitionSet: string, image: DiskImage | undefined): boolean {
+    const kept = new Set(
+      [...(image?.get(partitionSet)?.undone() ?? [])].map(({ entry }) => formatPosition(entry)),
+    );
+    const own = region.partition(partitionSet)?.core;
+    return own !== undefined && [...own.store.undone()].every(({ entry }) => kept.has(formatPosition(entry)));
+  }
+
+  /** Nothing that is committed is lost with the disk, and any other region may be elected, whatever it lacks. */
+  #isInImage(region: Region, partitionSet: string, image: DiskImage | undefined): boolean {
+    const own = region.partition(partitionSet)?.core;
+    const old = image?.get(partitionSet);
+    if (own === undefined || old === undefined || isLogDamaged(old)) return false;
+    const { level } = own.consistency;
+    if (level === 'Strong' || level === 'BoundedStaleness') return false;
+    const isElectable = this.#ground.regions.some((other) => {
+      const core = other === region ? undefined : other.partition(partitionSet)?.core;
+      return core?.isReadable === true && !other.process.isPaused;
+    });
+    return isElectable && contains({ table: old.notes.table, tail: old.tail }, own.committed);
   }
 
   /** Another region that may be elected has what this one knows to be committed, and takes part now. */
@@ -371,7 +398,7 @@ export class Weather {
   }
 }
 
-function isLogDamaged(store: PartitionStore): boolean {
+function isLogDamaged(store: Pick<PartitionStore, 'base' | 'tail' | 'entry'>): boolean {
   try {
     for (let { base: lsn } = store; lsn <= store.tail.lsn; lsn += 1) store.entry(lsn);
     return false;

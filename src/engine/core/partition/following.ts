@@ -24,7 +24,7 @@ import {
 } from './messages.ts';
 import { noteEpochs } from './notes.ts';
 import { epochAt, type ProgressTable, sharedUpTo, upTo } from './progress-table.ts';
-import { needsCopy, undoBehind } from './undoing.ts';
+import { giveUpBehind, needsCopy, undoBehind } from './undoing.ts';
 
 export interface FollowingPort {
   send(to: RegionName, message: PartitionMessage): void;
@@ -175,7 +175,7 @@ export class Following {
   onWelcome({ session, epoch, table, tail, base, whole }: Welcome): void {
     if (this.#stage !== 'asking' || session !== this.#session) return;
     const own = { table: this.#store.notes.table, tail: this.#store.tail };
-    const shared = this.#store.notes.building ? 0 : sharedUpTo(own, { table, tail });
+    const shared = sharedUpTo(own, { table, tail });
     const hasSomething = own.tail.lsn > 0;
     if (whole === false && hasSomething && needsCopy(this.#store, shared, base, this.#port)) {
       this.#askToCopy();
@@ -192,7 +192,7 @@ export class Following {
       return;
     }
     const isTooOld = shared + 1 < base;
-    if (isTooOld || undone === 'useless' || this.#store.notes.building) this.#startCopy(table, base);
+    if (isTooOld || undone === 'useless') this.#startCopy(table, base, shared);
     this.#builtAt = Math.max(tail.lsn, base - 1);
     this.#finishCopyAt(this.#store.tail.lsn);
     const { lsn } = this.#store.tail;
@@ -238,8 +238,9 @@ export class Following {
   }
 
   /** Below the base the writer's log has gaps, and only its table knows where those epochs began. */
-  #startCopy(table: ProgressTable, base: number): void {
+  #startCopy(table: ProgressTable, base: number, shared: number): void {
     this.#store.note({ building: true });
+    giveUpBehind(this.#store, shared, this.#port);
     this.#store.clear(base);
     this.#store.note({ table: upTo(table, base - 1), gclsn: 0 });
   }

@@ -206,6 +206,29 @@ describe('a writer whose disk came back older', () => {
     expect(scene.copy('a').changes).toContain('at once');
   });
 
+  test('and which cannot undo its damaged end lists what it can read of that once, when it is built anew', () => {
+    scene = new PartitionScene({ consistency: { level: 'Session' } });
+    scene.reign('a', 1);
+    putAll('a', 'x');
+    for (const other of ['b', 'c']) scene.cut('a', other);
+    putAll('a', 'y', 'z');
+    scene.copy('a').damage(3);
+    scene.reign('b', 2, ['b', 'c']);
+    putAll('b', 'w');
+    scene.restart('a');
+    for (const other of ['b', 'c']) scene.mend('a', other);
+    scene.reign('a', 3);
+    expect(scene.machine('a').status().build).toBe('Building');
+    expect(events('a')).toEqual([]);
+    scene.reign('b', 4);
+    expect(scene.log('a')).toEqual(scene.log('b'));
+    expect([...scene.store('a').undone()].map(({ entry }) => entry.lsn)).toEqual([2]);
+    expect(scene.copy('a').events).toEqual([
+      { event: 'undone', count: 2, after: 1, committed: true },
+      { event: 'unlisted', count: 1 },
+    ]);
+  });
+
   /** Their logs begin behind the end of the writer's. */
   function putAllDirect(...regions: string[]): void {
     for (const region of regions) scene.store(region).trim(3);

@@ -3,8 +3,8 @@
  * committed. Everybody who may be elected has that on disk, so a writer without it has lost it, and is not followed.
  */
 import type { Position } from '../model.ts';
-import { DamagedEntry, type PartitionStore } from '../store.ts';
-import { cutBehind } from './cutting.ts';
+import { DamagedEntry, type PartitionNotes, type PartitionStore } from '../store.ts';
+import { cutBehind, listBehind } from './cutting.ts';
 import { epochAt, upTo } from './progress-table.ts';
 
 export interface UndoingPort {
@@ -17,8 +17,8 @@ export interface UndoingPort {
 }
 
 /**
- * Undoes everything behind that LSN. `useless`: some of it is damaged here, or was trimmed; nobody else has it, and this copy is of no
- * use any more. `refused`: it is needed.
+ * Undoes everything behind that LSN. `useless`: it cannot be undone here, because the copy is not whole, or because some of it is damaged
+ * or was trimmed. Nothing is changed then, and the copy has to be made anew (`giveUpBehind`). `refused`: it is needed.
  */
 export function undoBehind(
   store: PartitionStore,
@@ -26,18 +26,28 @@ export function undoBehind(
   port: UndoingPort,
 ): 'done' | 'useless' | 'refused' {
   const { tail, notes, base } = store;
-  if (tail.lsn <= shared || notes.building) return 'done';
+  if (notes.building) return 'useless';
+  if (tail.lsn <= shared) return 'done';
   if (isNeeded(store, shared, port)) return 'refused';
-  const isCommitted = Math.min(notes.gclsn, tail.lsn) > shared;
-  port.undone(tail.lsn - shared, shared, isCommitted);
-  const from = Math.max(shared, base - 1);
-  const unread = tail.lsn > from ? cutBehind(store, from, port.wallClock()) : 0;
-  if (unread > 0) {
-    port.unlisted(unread);
-    return 'useless';
-  }
-  store.note({ table: upTo(notes.table, from), gclsn: Math.min(notes.gclsn, from) });
-  return from === shared ? 'done' : 'useless';
+  if (shared < base - 1 || !cutBehind(store, shared, port.wallClock())) return 'useless';
+  port.undone(tail.lsn - shared, shared, isCommittedBehind(notes, tail, shared));
+  store.note({ table: upTo(notes.table, shared), gclsn: Math.min(notes.gclsn, shared) });
+  return 'done';
+}
+
+/**
+ * Before all of this copy is forgotten: what history does not contain of it goes into the list of undone writes, as far as it can be read.
+ * That holds for a copy that was built half and for a disk that came back older, too: either may be the last to have a write.
+ */
+export function giveUpBehind(store: PartitionStore, shared: number, port: UndoingPort): void {
+  const { tail, notes } = store;
+  const { count, unread } = listBehind(store, shared, port.wallClock());
+  if (count > 0) port.undone(count, shared, isCommittedBehind(notes, tail, shared));
+  if (unread > 0) port.unlisted(unread);
+}
+
+function isCommittedBehind({ gclsn }: PartitionNotes, tail: Position, shared: number): boolean {
+  return Math.min(gclsn, tail.lsn) > shared;
 }
 
 /** Whether that would end in copying everything: this log is too old for one that begins there, or cannot be cut back. */
