@@ -144,9 +144,8 @@ async function withTwoEntries(): Promise<{ node: NodeStore; directory: string; s
   return { node, directory, store };
 }
 
-test('what is written while the database catches up goes into the journal with what was noted for it', async () => {
-  const { node, directory, store } = await withTwoEntries();
-  // The database fails, and so has to catch up before the next write.
+/** The database fails, and so has to catch up before the next write: what is written until `then` has been called comes meanwhile. */
+async function whileCatchingUp(node: NodeStore, store: PartitionStore, then: () => void): Promise<void> {
   const gate = new Gate();
   onTestFinished(() => gate.open());
   const settling = node.settled();
@@ -156,10 +155,28 @@ test('what is written while the database catches up goes into the journal with w
   store.note({ gclsn: 1 });
   const first = synced(store);
   await until('a commit that the write waits for', () => gate.waiting > 0);
-  crossOver(store);
+  then();
   gate.open();
   await first;
+}
+
+test('what is written while the database catches up goes into the journal with what was noted for it', async () => {
+  const { node, directory, store } = await withTwoEntries();
+  let second: Promise<void> | undefined;
+  await whileCatchingUp(node, store, () => {
+    crossOver(store);
+    second = synced(store);
+  });
+  await second;
   expectAllOrNothing(await crashedAndOpened(node, directory));
+});
+
+test('more than the journal holds, written while the database catches up, fails nobody', async () => {
+  const { node, directory, store } = await withTwoEntries();
+  const large = [3, 4, 5].map((lsn) => entryOf(1, lsn, [put(`large-${lsn}`, LARGE)]));
+  await whileCatchingUp(node, store, () => store.append(large));
+  await synced(store);
+  expect((await crashedAndOpened(node, directory)).tail).toEqual({ epoch: 1, lsn: 5 });
 });
 
 test('what is written while the journal fails goes into the database with what was noted for it', async () => {

@@ -313,7 +313,8 @@ export class NodeStore {
         const callbacks = this.#waiting;
         this.#waiting = [];
         const error = await this.#write();
-        for (const done of callbacks) done(error);
+        // After a crash nobody is told anything.
+        if (!this.#isAbandoned) for (const done of callbacks) done(error);
       } else {
         break;
       }
@@ -341,18 +342,17 @@ export class NodeStore {
     if (isDone) for (const resolve of this.#settling.splice(0)) resolve(undefined);
   }
 
-  /** Makes what was written durable. Returns why it could not. */
+  /** Makes what was written before this call durable. Returns why it could not. */
   async #write(): Promise<Error | undefined> {
     if (this.#isPastJournal) await this.#committing;
     const writes = this.#unjournaled();
     if (writes.length === 0 && this.#commitError === undefined) return undefined;
     try {
       this.#checkRoom(growthOf(this.#queue.bytes) - this.#queue.removedBytes);
-      const bytes = bytesOf(writes);
       // A disk that is full is found out here, not when the journal is full too.
-      if (this.#commitError !== undefined || this.#redo.isFullFor(bytes)) await this.#commitNow();
-      if (this.#redo.isFullFor(bytes)) return this.#commitError;
-      await this.#journal();
+      const isForDatabase = this.#commitError !== undefined || this.#redo.isFullFor(bytesOf(writes));
+      // Either: what comes meanwhile may be more than a record holds, and has its own turn.
+      await (isForDatabase ? this.#commitNow() : this.#journal());
     } catch (error) {
       return error as Error;
     }
@@ -372,7 +372,7 @@ export class NodeStore {
     this.#queue.noteJournaled(writes.length);
   }
 
-  /** The database takes everything, also what is too much for the journal. */
+  /** The database takes everything that there is now, also what is too much for the journal. */
   async #commitNow(): Promise<void> {
     await this.#committing;
     await this.#beginCommit();
