@@ -275,17 +275,26 @@ describe('a writer that restarts', () => {
     for (const region of scene.regions) expect(scene.documents(region)).toEqual({ x: 'x', y: 'y' });
   });
 
-  test('waits for nobody for long where commits do not either', () => {
+  test('waits for all where commits wait for nobody, until it is told that there is nobody else', () => {
     scene = new PartitionScene({ consistency: { level: 'Session' } });
     scene.reign('a', 1);
     putAll('a', 'x');
-    scene.cut('a', 'b');
-    scene.cut('a', 'c');
-    scene.restart('a');
-    scene.lead('a', 1);
+    const image = scene.image('a');
+    putAll('a', 'y');
+    scene.rollBack('a', image);
+    for (const other of ['b', 'c']) scene.cut('a', other);
+    comeBack('a');
+    scene.pass(60_000);
     expect(scene.machine('a').reign).toBeUndefined();
-    scene.pass(RECOVERY_PATIENCE_MS);
+    // Its links come back late, one after the other.
+    scene.mend('a', 'b');
+    scene.pass(60_000);
+    expect(scene.machine('a').reign).toBeUndefined();
+    scene.lead('a', 1, { leaseSet: ['a'] });
+    scene.settle();
     expect(scene.machine('a').reign).toBeDefined();
+    expect(scene.log('a')).toEqual(['1.1/1', '1.1/2']);
+    expect(scene.log('b')).toEqual(['1.1/1', '1.1/2']);
   });
 
   test('is alone: nobody is asked', () => {

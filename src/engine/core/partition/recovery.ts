@@ -10,10 +10,11 @@
  * At Strong every member of the lease set has everything that is globally committed, so the answer of one of them is enough, and
  * one is needed. The longest log, by the epoch of its last entry and then by its length, contains what all members have: it
  * was written on top of a log that had been recovered in the same way. What nobody waited for may be longer in a region that does not
- * answer; then it was not committed. At the weaker levels commits wait for nobody and neither does this, for long.
+ * answer; then it was not committed. At the weaker levels commits wait for nobody, and what the writer had acknowledged may be at any
+ * one member: the answers of all of them are needed.
  *
- * A region that has lost its data answers too: that it has nothing. The agent bounds the whole by emptying the list of members
- * when none of them has taken the writes over in time.
+ * A region that has lost its data answers too: that it has nothing. The agent bounds the whole by emptying the list of members:
+ * at the weaker levels after a third of a lease, at the others when none of them has taken the writes over in time.
  */
 import { comparePositions, type Entry, type Position } from '../model.ts';
 import type { PartitionStore } from '../store.ts';
@@ -42,7 +43,7 @@ export interface RecoveryPort {
   useless(): void;
 }
 
-/** Members that answer are waited for so long; then those that have answered decide. */
+/** Where one answer is enough the others are waited for so long. So is a source that does not go on. */
 export const RECOVERY_PATIENCE_MS = 500;
 /** A question that is not answered is asked again. */
 const AGAIN_MS = 200;
@@ -51,8 +52,8 @@ const FETCH_BYTES = 1024 * 1024;
 export interface RecoveryOptions {
   readonly gcn: number;
   readonly others: readonly RegionName[];
-  /** Where the lease set has what is committed: the answer of one member is needed. */
-  readonly needsAnswer: boolean;
+  /** Where every member has what is committed: the answer of one is enough. */
+  readonly isOneEnough: boolean;
   readonly newSession: () => number;
 }
 
@@ -65,7 +66,7 @@ export class Recovery {
   #members: readonly RegionName[] = [];
   #session: number;
   #source: { readonly region: RegionName; readonly standing: Standing; movedAt: number } | undefined;
-  /** When those that have answered decide; Infinity: it is past. */
+  /** When those that have answered decide; Infinity: it is past, or all have to answer. */
   #patientUntil: number;
   #askAt: number;
   #isOver = false;
@@ -77,7 +78,7 @@ export class Recovery {
     this.#port = port;
     this.#session = options.newSession();
     this.#askAt = port.now();
-    this.#patientUntil = this.#askAt + RECOVERY_PATIENCE_MS;
+    this.#patientUntil = options.isOneEnough ? this.#askAt + RECOVERY_PATIENCE_MS : Infinity;
   }
 
   /** The other members of the lease set, as they are known now. */
@@ -178,9 +179,8 @@ export class Recovery {
 
   #isSettled(): boolean {
     if (this.#members.every((region) => this.#standings.has(region))) return true;
-    if (this.#patientUntil !== Infinity) return false;
-    const isAnswered = this.#members.some((region) => this.#standings.get(region)?.building === false);
-    return isAnswered || !this.#options.needsAnswer;
+    if (!this.#options.isOneEnough || this.#patientUntil !== Infinity) return false;
+    return this.#members.some((region) => this.#standings.get(region)?.building === false);
   }
 
   #takeFrom(region: RegionName, standing: Standing): void {

@@ -26,7 +26,7 @@ export interface WriterRole {
   /** From now on: what reads are promised, and what commits wait for. Absent: as before. */
   readonly serves?: Consistency;
   readonly keeps?: Consistency;
-  /** For a process that has to recover first (`recovery.ts`): whose answer tells what is committed. Absent: the commit set. */
+  /** For a process that has to recover first (`recovery.ts`): whose answers tell what is committed. Absent: the commit set. */
   readonly leaseSet?: readonly RegionName[];
   /** As of a reader. */
   readonly sureFrom?: number;

@@ -108,10 +108,10 @@ export class Verifying {
   #newRecovery(gcn: number): Recovery {
     const { options, store, port } = this.#copy;
     const { level } = this.#copy.consistency;
-    const needsAnswer = level === 'Strong' || level === 'BoundedStaleness';
+    const isOneEnough = level === 'Strong' || level === 'BoundedStaleness';
     const others = options.regions.filter((region) => region !== options.region);
     const { lsn: before } = store.tail;
-    return new Recovery({ gcn, others, needsAnswer, newSession: () => this.#by.newSession() }, store, {
+    return new Recovery({ gcn, others, isOneEnough, newSession: () => this.#by.newSession() }, store, {
       ...this.port,
       cut: () => this.#by.changedLog(),
       recovered: () => {

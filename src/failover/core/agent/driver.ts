@@ -75,7 +75,7 @@ export type Role =
       readonly commitSet: readonly RegionName[];
       readonly serves: Level;
       readonly keeps: Level;
-      /** While the driver recovers: one of the others here has to say what it has. */
+      /** While the driver recovers: the others here have to say what they have; one of them, where each has everything that is committed. */
       readonly leaseSet?: readonly RegionName[];
       readonly sureFrom?: number;
     }

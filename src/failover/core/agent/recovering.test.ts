@@ -81,6 +81,19 @@ describe('while the driver of a writer recovers', () => {
     expect(beatOf()).toBeGreaterThan(beat);
   });
 
+  test('at a weaker level it goes on by itself after a third of a lease, and hands over when that takes longer', () => {
+    register.state = { ...register.state, configuration: configurationOf({ consistency: 'Session' }) };
+    const scene = restarted();
+    expect(scene.core.wakeAt).toBeLessThanOrEqual(STARTED + THIRD);
+    scene.core.wake(STARTED + THIRD - 100);
+    expect(scene.role).toMatchObject({ role: 'writer', leaseSet: ['a', 'b', 'c'] });
+    update(scene, STARTED + THIRD);
+    expect(scene.role).toMatchObject({ role: 'writer', leaseSet: ['a'] });
+    expect(register.state).toMatchObject({ gcn: 1, phase: 'Steady' });
+    update(scene, STARTED + 2 * THIRD);
+    expect(register.state).toMatchObject({ gcn: 2, phase: 'Ungraceful', raise: { cause: 'unable' } });
+  });
+
   test('when it is over the role says nothing of it', () => {
     const scene = restarted();
     scene.status = statusOfDriver('a');

@@ -4,9 +4,12 @@
  *
  *   a third of a lease    it says that it cannot commit, so whoever can takes the writes over
  *   two leases            nobody has: there is nobody, and it goes on with what it has itself
+ *
+ * At the weaker levels nobody else is sure to have what was acknowledged, and most disks do come back as they were: there it goes on
+ * with what it has after a third of a lease, and says that it cannot commit only when it is not done a third later.
  */
 import { certainlyOver } from '../time.ts';
-import { type FailoverState, type RegionName } from '../machine/index.ts';
+import { type FailoverState, needsLeaseSet, type RegionName } from '../machine/index.ts';
 import type { DriverStatus } from './driver.ts';
 import { unansweredMs } from './duties.ts';
 
@@ -30,8 +33,10 @@ export class RecoveryWatch {
     const isOver = status?.recovering !== true || (writer !== null && writer !== this.#region);
     if (isOver) this.#since = undefined;
     else if (writer !== null) this.#since ??= now;
-    this.#stuckAt = (this.#since ?? Infinity) + unansweredMs(configuration);
-    this.#aloneAt = (this.#since ?? Infinity) + LEASES * certainlyOver(leaseMs);
+    const [since, third] = [this.#since ?? Infinity, unansweredMs(configuration)];
+    const isStrict = needsLeaseSet(configuration.consistency);
+    this.#stuckAt = since + (isStrict ? third : 2 * third);
+    this.#aloneAt = since + (isStrict ? LEASES * certainlyOver(leaseMs) : third);
     const next = this.nextAt;
     this.#lookedAt = now;
     return next <= now;
@@ -42,7 +47,7 @@ export class RecoveryWatch {
   }
 
   isStuck(now: number): boolean {
-    return now >= this.#stuckAt && now < this.#aloneAt;
+    return now >= this.#stuckAt && (now < this.#aloneAt || this.#aloneAt < this.#stuckAt);
   }
 
   /** Whose answers the driver needs; undefined: none. */
