@@ -29,6 +29,10 @@ test('a write region that lacks committed writes is an error on both sides', () 
   expect(logged({ event: 'short', by: 'east', lsn: 9 })).toEqual([['error', 'WRITER_DAMAGED']]);
 });
 
+test('a write region that nobody could tell what is committed has a code of its own', () => {
+  expect(logged({ event: 'unconfirmed', asked: ['east', 'north'] })).toEqual([['warn', 'RECOVERED_ALONE']]);
+});
+
 test('everything else is a warning', () => {
   expect(logged({ event: 'recovered', count: 2 })).toEqual([['warn', undefined]]);
   expect(logged({ event: 'damaged', lsn: 2 })).toEqual([['warn', undefined]]);

@@ -43,6 +43,12 @@ function told(event: PartitionEvent): {
         error: false,
         message: `This write region took ${event.count} entries over that its disk did not have when it restarted.`,
       };
+    case 'unconfirmed':
+      return {
+        error: false,
+        code: 'RECOVERED_ALONE',
+        message: `This write region restarted and goes on with its own disk alone: none of ${event.asked.join(', ')} answered. If the disk is an older one, acknowledged writes are missing.`,
+      };
     default:
       return { error: false, message: `The engine says: ${event.event}.` };
   }

@@ -88,7 +88,7 @@ export class EngineMetrics {
       'Entries found damaged on this disk, repaired, and undone without being listed because they were damaged',
       ['event'],
     );
-    for (const event of ['damaged', 'repaired', 'unlisted', 'refused', 'short', 'recovered'])
+    for (const event of ['damaged', 'repaired', 'unlisted', 'refused', 'short', 'recovered', 'unconfirmed'])
       this.#events.inc({ event }, 0);
     this.#undone = this.#counter(
       'baton_engine_undone_total',

@@ -39,6 +39,8 @@ export type PartitionEvent =
   | { readonly event: 'short'; readonly by: RegionName; readonly lsn: number }
   /** A writer that has restarted took over so many entries from another region. */
   | { readonly event: 'recovered'; readonly count: number }
+  /** A writer that has restarted goes on with its own disk: none of the members that it asked could tell it what is committed. */
+  | { readonly event: 'unconfirmed'; readonly asked: readonly RegionName[] }
   | { readonly event: 'disk'; readonly error: Error | undefined };
 
 export interface PartitionOptions {

@@ -92,9 +92,11 @@ describe('a writer whose disk came back older', () => {
     scene.pass(60_000);
     expect(scene.machine('a').reign).toBeUndefined();
     expect(scene.machine('a').status()).toMatchObject({ recovering: true, quiesced: false });
+    expect(events('a')).toEqual([]);
     scene.lead('a', 1, { leaseSet: ['a'] });
     expect(scene.machine('a').reign).toBeDefined();
     expect(scene.machine('a').status().recovering).toBeUndefined();
+    expect(scene.copy('a').events).toEqual([{ event: 'unconfirmed', asked: ['b', 'c'] }]);
   });
 
   test('asks again whoever could not be reached', () => {
@@ -297,6 +299,19 @@ describe('a writer that restarts', () => {
     expect(scene.log('b')).toEqual(['1.1/1', '1.1/2']);
   });
 
+  test('says that nobody could tell it what is committed, if those who answer have lost their data', () => {
+    for (const region of ['b', 'c']) {
+      scene.rollBack(region);
+      scene.store(region).note({ incarnation: 1, building: true });
+      scene.start(region);
+    }
+    comeBack('a');
+    for (const region of ['b', 'c']) scene.fence(region, 1);
+    scene.pass(1000);
+    expect(scene.machine('a').reign).toBeDefined();
+    expect(scene.copy('a').events).toEqual([{ event: 'unconfirmed', asked: ['b', 'c'] }]);
+  });
+
   test('is alone: nobody is asked', () => {
     scene = new PartitionScene({ regions: ['a'] });
     scene.reign('a', 1);
@@ -305,6 +320,7 @@ describe('a writer that restarts', () => {
     scene.lead('a', 1);
     putAll('a', 'y');
     expect(scene.log('a')).toEqual(['1.1/1', '1.2/2']);
+    expect(events('a')).toEqual([]);
   });
 });
 

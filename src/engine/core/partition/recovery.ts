@@ -37,8 +37,8 @@ export interface RecoveryPort {
   cut(): void;
   /** Whether that entry, which is known here to be globally committed, may be undone (`undoing.ts`). */
   mayUndo(position: Position): boolean;
-  /** The log is the longest now. */
-  recovered(): void;
+  /** The log is the longest now. `unheard`: those that were to answer, if none could tell what is committed. */
+  recovered(unheard: readonly RegionName[]): void;
   /** This copy cannot be made whole from another log entry by entry: it has to be built. */
   useless(): void;
 }
@@ -64,6 +64,8 @@ export class Recovery {
   readonly #port: RecoveryPort;
   readonly #standings = new Map<RegionName, Standing>();
   #members: readonly RegionName[] = [];
+  /** All that have been members meanwhile. */
+  readonly #asked = new Set<RegionName>();
   #session: number;
   #source: { readonly region: RegionName; readonly standing: Standing; movedAt: number } | undefined;
   /** When those that have answered decide; Infinity: it is past, or all have to answer. */
@@ -84,6 +86,7 @@ export class Recovery {
   /** The other members of the lease set, as they are known now. */
   follow(members: readonly RegionName[]): void {
     this.#members = members;
+    for (const region of members) this.#asked.add(region);
     if (this.#isOver || this.#source !== undefined) return;
     if (this.#askAt <= this.#port.now()) this.#ask();
     this.#decide();
@@ -180,7 +183,7 @@ export class Recovery {
   #isSettled(): boolean {
     if (this.#members.every((region) => this.#standings.has(region))) return true;
     if (!this.#options.isOneEnough || this.#patientUntil !== Infinity) return false;
-    return this.#members.some((region) => this.#standings.get(region)?.building === false);
+    return this.#members.some((region) => this.#hasSaid(region));
   }
 
   #takeFrom(region: RegionName, standing: Standing): void {
@@ -206,7 +209,13 @@ export class Recovery {
     const known = Math.min(gclsn, tail.lsn);
     if (known > notes.gclsn) this.#store.note({ gclsn: known });
     this.#isOver = true;
-    this.#port.recovered();
+    const asked = [...this.#asked];
+    this.#port.recovered(asked.some((region) => this.#hasSaid(region)) ? [] : asked);
+  }
+
+  /** A copy that is being built says nothing of what was committed. */
+  #hasSaid(region: RegionName): boolean {
+    return this.#standings.get(region)?.building === false;
   }
 }
 

@@ -114,12 +114,13 @@ export class Verifying {
     return new Recovery({ gcn, others, isOneEnough, newSession: () => this.#by.newSession() }, store, {
       ...this.port,
       cut: () => this.#by.changedLog(),
-      recovered: () => {
+      recovered: (unheard) => {
         const { role } = this.#recovery!;
         this.#recovery = undefined;
         this.#isVerified = true;
         const count = store.tail.lsn - before;
         if (count !== 0) port.event({ event: 'recovered', count });
+        if (unheard.length > 0) port.event({ event: 'unconfirmed', asked: unheard });
         this.#by.recovered(role);
       },
       useless: () => {
