@@ -4,7 +4,8 @@
  *
  * The mark is written before every answer, and a write is not yet a sync. So it is exact whatever becomes of the process; and what the
  * machine's memory had of it when the power failed is behind by no more than a moment (`SYNC_MS`), in which the journal's own syncs
- * go on. A second sync before every answer would take as long as the first.
+ * go on. A second sync before every answer would take as long as the first. A sync that failed is no reason to fall behind by more:
+ * until one has succeeded nothing is marked any more, and so nothing answered.
  *
  * Three slots, in blocks of their own, of which the newest counts: one was synced, one is being synced, and one is written to. So a power
  * failure in the middle of a write leaves another.
@@ -15,6 +16,7 @@ import { constants, writeSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { fillUpTo, readWhole } from './whole-file.ts';
 
 const MAGIC = 0x4b4d5442; // "BTMK"
 const SLOT = 32;
@@ -42,6 +44,8 @@ export class JournalMark {
   #slot: Slot;
   #timer: NodeJS.Timeout | undefined;
   #syncing: Promise<void> | undefined;
+  /** Why the last sync failed. */
+  #problem: Error | undefined;
 
   private constructor(file: FileHandle, synced: Slot) {
     this.#file = file;
@@ -70,13 +74,10 @@ export class JournalMark {
     const file = await open(pathIn(directory), constants.O_RDWR | constants.O_CREAT, 0o600);
     try {
       // All of it now: when it is written to there may be no room.
-      const { size } = await file.stat();
-      if (size < BYTES) await file.write(Buffer.alloc(BYTES - size), 0, BYTES - size, size);
+      await fillUpTo(file, BYTES);
       const mark = new JournalMark(file, (await readSlots(file)).newest ?? 0);
       mark.write(marked);
-      clearTimeout(mark.#timer);
-      mark.#timer = undefined;
-      await mark.#sync();
+      await mark.#syncAtOnce();
       await file.sync();
       return mark;
     } catch (error) {
@@ -90,49 +91,68 @@ export class JournalMark {
     await rm(pathIn(directory), { force: true });
   }
 
-  /** Synchronous, and there for every other process when it returns; on the disk a moment later. */
+  /** Synchronous, and there for every other process when it returns; on the disk a moment later. Throws what a sync of it met since. */
   write({ salt, sequence, size }: Marked): void {
+    if (this.#problem !== undefined) throw this.#problem;
     const bytes = this.#bytes;
     bytes.writeUInt32LE(MAGIC, 0);
     bytes.writeUInt32LE(salt, 8);
     bytes.writeDoubleLE(sequence, 16);
     bytes.writeDoubleLE(size, 24);
     bytes.writeUInt32LE(crc32(bytes.subarray(8)), 4);
-    const written = writeSync(this.#file.fd, bytes, 0, SLOT, this.#slot * BLOCK);
+    this.#put();
+    this.#syncSoon();
+  }
+
+  async close(): Promise<void> {
+    await this.#syncing;
+    try {
+      await this.#syncAtOnce();
+    } finally {
+      await this.#file.close();
+    }
+  }
+
+  #put(): void {
+    const written = writeSync(this.#file.fd, this.#bytes, 0, SLOT, this.#slot * BLOCK);
     if (written !== SLOT) throw new Error(`the mark of the journal took ${written} of ${SLOT} bytes`);
+  }
+
+  #syncSoon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       void this.#sync();
     }, SYNC_MS).unref();
   }
 
-  async close(): Promise<void> {
+  async #syncAtOnce(): Promise<void> {
+    await this.#sync();
     clearTimeout(this.#timer);
-    await this.#syncing;
-    try {
-      await this.#file.datasync();
-    } finally {
-      await this.#file.close();
-    }
+    this.#timer = undefined;
+    if (this.#problem !== undefined) throw this.#problem;
   }
 
-  /** One at a time. If it fails the mark on the disk stays behind, and is synced with the next one. */
+  /** One at a time. */
   #sync(): Promise<void> {
-    if (this.#syncing !== undefined) return this.#syncing;
-    const slot = this.#slot;
-    this.#slot = otherThan(slot, this.#synced);
-    const sync = async (): Promise<void> => {
-      try {
-        await this.#file.datasync();
-        this.#synced = slot;
-      } catch {
-        // The next one has it, too.
-      } finally {
-        this.#syncing = undefined;
-      }
-    };
-    this.#syncing = sync();
+    this.#syncing ??= this.#syncNow().finally(() => {
+      this.#syncing = undefined;
+    });
     return this.#syncing;
+  }
+
+  async #syncNow(): Promise<void> {
+    const slot = this.#slot;
+    try {
+      // What the system did not get to the disk it may have forgotten, and the next sync would say that all is well.
+      if (this.#problem !== undefined) this.#put();
+      this.#slot = otherThan(slot, this.#synced);
+      await this.#file.datasync();
+      this.#synced = slot;
+      this.#problem = undefined;
+    } catch (error) {
+      this.#problem = error as Error;
+      this.#syncSoon();
+    }
   }
 }
 
@@ -145,8 +165,7 @@ function pathIn(directory: string): string {
 }
 
 async function readSlots(file: FileHandle): Promise<{ readonly marked?: Marked; readonly newest?: Slot }> {
-  const content = Buffer.alloc(BYTES);
-  await file.read(content, 0, content.length, 0);
+  const content = await readWhole(file, BYTES);
   const found = SLOTS.flatMap((newest) => {
     const marked = decoded(content.subarray(newest * BLOCK, newest * BLOCK + SLOT));
     return marked === undefined ? [] : [{ marked, newest }];

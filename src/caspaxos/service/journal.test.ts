@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryDirectory } from '../../../test/caspaxos/directories.ts';
 import { randomFrom } from '../../../test/caspaxos/lines.ts';
-import { failNextWrite } from '../../../test/support/failing-disk.ts';
+import { failNextWrite, failSyncs, readHalves } from '../../../test/support/failing-disk.ts';
+import { until } from '../../../test/support/until.ts';
 import { Journal, type JournalRecord } from './journal.ts';
 
 const SIZE = 64 * 1024;
@@ -73,6 +74,34 @@ describe('a journal', () => {
     const { journal, found } = await open(directory);
     expect(found).toEqual(['1: one', '2: ', '3: three']);
     expect(journal.sequence).toBe(3);
+  });
+
+  test('gives all of it back from a disk that reads half of what it is asked for', async () => {
+    const directory = temporaryDirectory();
+    const { journal } = await open(directory, { isNew: true });
+    const payloads = Array.from({ length: 12 }, (_, at) => String.fromCodePoint(97 + at).repeat(BLOCK));
+    for (const payload of payloads) await journal.append(Buffer.from(payload));
+    await readHalves();
+    const { found } = await open(directory);
+    expect(found).toEqual(payloads.map((payload, at) => `${at + 1}: ${payload}`));
+  });
+
+  test('answers nothing more while its mark cannot be synced', async () => {
+    const { journal } = await open(temporaryDirectory(), { isNew: true });
+    const syncs = await failSyncs('the disk says no');
+    await journal.append(Buffer.from('one'));
+    await until('a sync of the mark', () => syncs.count() > 0);
+    await expect(journal.append(Buffer.from('two'))).rejects.toThrow('the disk says no');
+    journal.checkpointed(journal.sequence);
+    syncs.mend();
+    await until('a sync that succeeds', async () => {
+      const isTaken = await journal.append(Buffer.from('three')).then(
+        () => true,
+        () => false,
+      );
+      journal.checkpointed(journal.sequence);
+      return isTaken;
+    });
   });
 
   test('does not give back what the database holds already', async () => {

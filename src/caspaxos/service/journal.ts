@@ -21,6 +21,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { assert } from '../../protocol/index.ts';
 import { JournalMark, type Marked } from './journal-mark.ts';
+import { fillUpTo, readWhole } from './whole-file.ts';
 
 const MAGIC = 0x4e4f5442; // "BTON"
 const HEADER = 24;
@@ -296,10 +297,7 @@ async function demandNoRecords(
 async function openSized(path: PathLike, size: number): Promise<FileHandle> {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_DSYNC;
   const file = await open(path, flags, 0o600);
-  for (let { size: present } = await file.stat(); present < size;) {
-    const { bytesWritten } = await file.write(Buffer.alloc(size - present), 0, size - present, present);
-    present += bytesWritten;
-  }
+  await fillUpTo(file, size);
   await file.sync();
   return file;
 }
@@ -332,13 +330,7 @@ async function scan(file: FileHandle, checkpoint: number, salt: number): Promise
 
 async function contentOf(file: FileHandle): Promise<Buffer> {
   const { size } = await file.stat();
-  const content = Buffer.alloc(size);
-  for (let at = 0; at < size;) {
-    const { bytesRead } = await file.read(content, at, size - at, at);
-    if (bytesRead === 0) break; // It became shorter meanwhile: what is not there cannot be read.
-    at += bytesRead;
-  }
-  return content;
+  return readWhole(file, size);
 }
 
 function decode(content: Buffer, at: number, salt: number): JournalRecord | undefined {
