@@ -1,6 +1,6 @@
 /**
- * The configurations of a module that has no counterpart in role classes: `spec/failover.tla`, `spec/damping.tla` and
- * `spec/replication.tla`.
+ * The configurations of a module that has no counterpart in role classes: `spec/failover.tla`, `spec/damping.tla`,
+ * `spec/replication.tla` and `spec/setchange.tla`.
  * The test suite runs the small ones; `full.ts` all of them, and with every `fail-` configuration its control: the same
  * configuration with nothing taken out, which must pass. So what fails, fails for the rule that is missing.
  */
@@ -17,7 +17,7 @@ import { type Configuration, withoutComments } from './tla-syntax.ts';
 
 /** The modules, and the folders of their configurations. */
 export const FAILOVER_SPECS = ['failover', 'damping'] as const;
-export const WHOLE_SPECS = [...FAILOVER_SPECS, 'replication'] as const;
+export const WHOLE_SPECS = [...FAILOVER_SPECS, 'replication', 'setchange'] as const;
 
 export class SpecRun {
   readonly manifest: Manifest;
@@ -71,6 +71,12 @@ export function resultOf(verdict: Verdict): string {
 /** The parts of rules that a configuration takes out. */
 export function takenOut(configuration: Configuration): string[] {
   return configuration.constants.get('Without') as string[];
+}
+
+/** The names that a module gives to its guards. */
+export function guardsOf(source: string): string[] {
+  const list = /^Guards == \{([^}]*)\}/m.exec(source)?.[1] ?? '';
+  return [...list.matchAll(/"([^"]+)"/g)].map(([, name]) => name!).sort();
 }
 
 /** Runs every configuration whose name has this part, prints a line for each, and says whether all went well. */

@@ -1,6 +1,6 @@
 /** The spec of replication: the configurations that are small enough for every run of the tests. */
 import { describe, expect, it } from 'vitest';
-import { expectationOf, resultOf, SpecRun, takenOut } from './failover-run.ts';
+import { expectationOf, guardsOf, resultOf, SpecRun, takenOut } from './failover-run.ts';
 import { misreadLines } from './failover-traps.ts';
 import type { Configuration } from './tla-syntax.ts';
 
@@ -68,10 +68,4 @@ describe('the configurations of spec/replication.tla', () => {
 
 function strings({ constants }: Configuration, name: string): string[] {
   return constants.get(name) as string[];
-}
-
-/** The names that the module gives to its guards. */
-function guardsOf(source: string): string[] {
-  const list = /^Guards == \{([^}]*)\}/m.exec(source)?.[1] ?? '';
-  return [...list.matchAll(/"([^"]+)"/g)].map(([, name]) => name!).sort();
 }
