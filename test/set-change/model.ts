@@ -1,15 +1,18 @@
 /**
- * Changing the set of acceptors (DESIGN: CASPaxos rule 9), explored: every interleaving of one change of the set with
- * somebody who slept through it and a proposer of the new set, over stores that can only compare and swap single
- * documents. The roles, the records, the quorums and the configurations are the library's own code.
+ * Changing the set of acceptors (DESIGN: CASPaxos rule 9), explored: every interleaving of one change of the set, or of one that is
+ * taken back, with those who work on a register meanwhile, over stores that can only compare and swap single documents. The roles,
+ * the records, the quorums and the configurations are the library's own code.
  *
- *   sleeper   works with set 1 and its acceptors; changes the register, which may not be there yet
- *   reader    works with set 1; asks for the register (in a run of its own)
- *   mover     makes set 2 known, lists the registers of those who know, rewrites what it finds under both sets
- *   settler   works with set 3, the new acceptors alone, once the mover is done
+ *   sleeper    works with set 1 and its acceptors; changes the register, which may not be there yet
+ *   reader     works with set 1; asks for the register (in a run of its own)
+ *   neighbour  works with set 2, old and new together, as soon as an old acceptor can tell of it
+ *   mover      makes set 2 known, lists the registers of those who know, rewrites what it finds under both sets, and settles
+ *   settler    works with set 3, the new acceptors alone, once the mover is done
+ *   returner   takes the change back; `returned` works with set 3 then, the old acceptors again
  *
- * A step is what a store does atomically: replace one document, read the identity document, list. Messages may be delayed for
- * ever, which covers their loss.
+ * What becomes of the change is decided here in one step; `going-back-model.ts` has the configuration's register in full. A step is what a store
+ * does atomically: replace one document, read the identity document, list. Messages may be delayed for ever, which covers their loss,
+ * and that of whoever sent them. An acceptor that is lost for good only matters to the question who can go on.
  */
 import {
   answer,
@@ -25,103 +28,86 @@ import {
   QUERY,
   quorumsOf,
   quorumsOfSet,
+  type QuorumSystem,
   type RegisterRecord,
   type RegisterReply,
   settled,
+  withdrawn,
 } from 'baton/caspaxos';
 import type { Ballot } from 'baton/protocol';
-
-/** What may be taken out, to see that the explorer notices. */
-export type Guard =
-  | 'look again after loading'
-  | 'rewrite'
-  | 'list those who know'
-  | 'record remembers its set'
-  | 'enough must know';
-
-export interface Setting {
-  readonly asleep: 'sleeper' | 'reader';
-  /** Whether the register is there from the beginning, accepted by the first two of the old acceptors. */
-  readonly isWritten: boolean;
-  readonly old: readonly string[];
-  readonly next: readonly string[];
-  /** Ballot counters: which of the proposers comes first. */
-  readonly ballots: { readonly sleeper: number; readonly mover: number; readonly settler: number };
-  readonly without?: Guard;
-}
-
-/** One message to one acceptor: not sent, on its way back (applied, identity not yet looked at), or answered. */
-type Slot = null | { readonly pending: boolean; readonly reply: RegisterReply };
-
-export interface Proposal {
-  readonly promises: readonly Slot[];
-  readonly value: string | null;
-  readonly accepted: readonly Slot[];
-  /** The acceptors whose document is as this proposer's process last saw it. */
-  readonly known: readonly string[];
-}
-
-export interface SetChangeState {
-  readonly records: Readonly<Record<string, RegisterRecord>>;
-  /** The set that each acceptor's identity document names. */
-  readonly sets: Readonly<Record<string, number>>;
-  readonly sleeper: Proposal;
-  readonly reader: { readonly answers: readonly Slot[]; readonly beganAfterSettler: boolean | null };
-  readonly mover: Proposal & {
-    readonly step: 'announcing' | 'listing' | 'rewriting' | 'done';
-    readonly aware: readonly string[];
-    readonly listed: readonly string[];
-    readonly found: boolean;
-  };
-  readonly settler: Proposal;
-}
+import type { ActorName, Guard, Proposal, SetChangeState, Setting, Slot } from './state.ts';
 
 interface Actor {
-  readonly name: 'sleeper' | 'mover' | 'settler';
+  readonly name: ActorName;
+  readonly at: number;
   readonly configuration: Configuration;
+  readonly quorum: QuorumSystem;
   readonly ballot: Ballot;
   readonly edit: (value: string | undefined) => string | undefined;
 }
+
+type Step = { readonly action: string; readonly state: SetChangeState };
 
 export class SetChangeModel {
   readonly initial: SetChangeState;
   readonly #setting: Setting;
   readonly #first: Configuration;
   readonly #both: Configuration;
-  readonly #sleeper: Actor;
-  readonly #mover: Actor;
-  readonly #settler: Actor;
+  readonly #actors: readonly Actor[];
 
   constructor(setting: Setting) {
     this.#setting = setting;
     const members = (ids: readonly string[]) => ids.map((id) => ({ id, url: id }));
     this.#first = { cluster: 'c', number: 1, acceptors: members(setting.old) };
     this.#both = joint(this.#first, { acceptors: members(setting.next) });
-    const append = (who: string) => (value: string | undefined) => `${value ?? ''}${who}`;
-    const { ballots } = setting;
-    this.#sleeper = actor('sleeper', this.#first, ballots.sleeper, append('s'));
-    this.#mover = actor('mover', this.#both, ballots.mover, (value) => value);
-    this.#settler = actor('settler', settled(this.#both), ballots.settler, append('t'));
+    this.#actors = setting.order.map((name, at) => this.#actor(name, at));
     this.initial = this.#initial();
   }
 
-  *successors(state: SetChangeState): Generator<{ action: string; state: SetChangeState }> {
-    if (this.#setting.asleep === 'sleeper') yield* this.#propose(state, this.#sleeper);
-    else yield* this.#read(state);
-    if (state.mover.step === 'rewriting') yield* this.#propose(state, this.#mover);
-    else if (state.mover.step !== 'done') yield* this.#move(state);
-    if (state.mover.step === 'rewriting' && this.#isRewritten(state)) {
-      yield { action: 'mover settles', state: { ...state, mover: { ...state.mover, step: 'done' } } };
-    }
-    if (state.mover.step === 'done') yield* this.#propose(state, this.#settler);
+  *successors(state: SetChangeState): Generator<Step> {
+    yield* this.#move(state);
+    yield* this.#end(state);
+    for (const actor of this.#actors) if (this.#mayBegin(state, actor)) yield* this.#propose(state, actor);
+    if (this.#setting.hasReader) yield* this.#read(state);
+    if (this.#setting.mayLose) yield* this.#lose(state);
   }
 
   /** The value that a proposer has seen accepted by a quorum of the set it works with. */
-  committed(state: SetChangeState, name: 'sleeper' | 'settler'): string | undefined {
-    const { configuration } = name === 'sleeper' ? this.#sleeper : this.#settler;
-    const { accepted, value } = state[name];
-    const isLearned = quorumsOf(configuration).isPhase2Quorum(maskOf(accepted, '2b'));
+  committed(state: SetChangeState, name: ActorName): string | undefined {
+    const at = this.#setting.order.indexOf(name);
+    if (at < 0) return undefined;
+    const { accepted, value } = state.proposals[at]!;
+    const isLearned = this.#actors[at]!.quorum.isPhase2Quorum(maskOf(accepted, '2b'));
     return isLearned ? (value ?? undefined) : undefined;
+  }
+
+  /** What was acknowledged is in all that was acknowledged under a higher ballot, whatever the sets. */
+  isOneHistory(state: SetChangeState): boolean {
+    const values = this.#setting.order.flatMap((name) => this.committed(state, name) ?? []);
+    const before = this.#setting.isWritten ? [WRITTEN.value!] : [];
+    return [...before, ...values].every((value, at, all) =>
+      all.slice(at + 1).every((later) => later.startsWith(value)),
+    );
+  }
+
+  /**
+   * Whether a process that is told of the old acceptors alone finds a set whose quorums answer, if those acceptors are lost that were lost before
+   * they were told of anything. (When there is an end it is told, too, which is not modelled.)
+   */
+  goesOn(state: SetChangeState): boolean {
+    const { old } = this.#setting;
+    if (state.ends.length > 0) return true;
+    const dead = new Set(state.lost.filter((id) => state.sets[id] === 0));
+    return [this.#first, this.#both].some((configuration) => {
+      const { number } = configuration;
+      if (!old.some((id) => state.sets[id] === number)) return false;
+      const members = membersOf(configuration);
+      const answering = members.filter(
+        ({ id }) => !dead.has(id) && state.sets[id]! <= number && state.records[id]!.set <= number,
+      );
+      const mask = maskOfMembers(members, new Set(answering.map(({ id }) => id)));
+      return quorumsOf(configuration).isPhase2Quorum(mask);
+    });
   }
 
   /** What the reader returned: undefined while it has nothing to return. */
@@ -139,89 +125,157 @@ export class SetChangeModel {
     return undefined;
   }
 
+  #actor(name: ActorName, at: number): Actor {
+    const both = this.#both;
+    const ballot: Ballot = { counter: at + 2, proposer: name, incarnation: 1 };
+    const append = (value: string | undefined): string => `${value ?? ''}${LETTERS[name]}`;
+    const of = (configuration: Configuration, quorum = quorumsOf(configuration)): Actor => {
+      const edit = name === 'mover' ? (value: string | undefined) => value : append;
+      return { name, at, configuration, quorum, ballot, edit };
+    };
+    if (name === 'sleeper') return of(this.#first);
+    if (name === 'mover') return of(both);
+    if (name === 'neighbour') return of(both, this.#quorumOfNeighbour());
+    return of(name === 'settler' ? settled(both) : withdrawn(both));
+  }
+
+  #quorumOfNeighbour(): QuorumSystem {
+    const members = membersOf(this.#both);
+    if (this.#is('set 2 needs a quorum of the old')) {
+      if (this.#is('set 2 needs a quorum of the new')) return quorumsOf(this.#both);
+      return quorumsOfSet(this.#both.previous!, members);
+    }
+    return quorumsOfSet(this.#both, members);
+  }
+
+  #is(guard: Guard): boolean {
+    return this.#setting.without !== guard;
+  }
+
   #initial(): SetChangeState {
-    const ids = [...new Set([...this.#setting.old, ...this.#setting.next])];
+    const ids = membersOf(this.#both)
+      .map(({ id }) => id)
+      .sort();
     const each = <T>(value: T): Record<string, T> => Object.fromEntries(ids.map((id) => [id, value]));
-    const sets = Object.fromEntries(ids.map((id) => [id, this.#setting.old.includes(id) ? 1 : 0]));
     const written = Object.fromEntries(this.#setting.old.slice(0, 2).map((id) => [id, WRITTEN]));
     return {
       records: { ...each(EMPTY_RECORD), ...(this.#setting.isWritten ? written : {}) },
-      sets,
-      sleeper: emptyProposal(this.#first),
-      reader: { answers: this.#first.acceptors.map(() => null), beganAfterSettler: null },
-      mover: { ...emptyProposal(this.#both), step: 'announcing', aware: [], listed: [], found: false },
-      settler: emptyProposal(this.#settler.configuration),
+      sets: Object.fromEntries(ids.map((id) => [id, this.#setting.old.includes(id) ? 1 : 0])),
+      lost: [],
+      proposals: this.#actors.map(({ configuration }) => {
+        const none = membersOf(configuration).map(() => null);
+        return { promises: none, value: null, accepted: none, known: [] };
+      }),
+      reader: { answers: this.#first.acceptors.map(() => null), beganAfter: null },
+      mover: { step: 'announcing', listed: [], found: false },
+      ends: [],
     };
   }
 
+  #mayBegin({ sets, mover, ends }: SetChangeState, { name }: Actor): boolean {
+    if (name === 'sleeper') return true;
+    if (name === 'mover') return mover.step === 'rewriting';
+    if (name === 'settler') return ends.includes('settled');
+    if (name === 'returned') return ends.includes('withdrawn');
+    const isKnown = this.#setting.old.some((id) => sets[id] === 2);
+    return isKnown || !this.#is('set 2 is used when an old acceptor knows');
+  }
+
   /** Steps 2 and 3 of the mover: make the set known, then list. */
-  *#move(state: SetChangeState): Generator<{ action: string; state: SetChangeState }> {
-    const { mover } = state;
+  *#move(state: SetChangeState): Generator<Step> {
+    const { mover, sets } = state;
+    const aware = this.#setting.old.filter((id) => sets[id] === 2);
     if (mover.step === 'announcing') {
-      for (const id of this.#setting.old) {
-        if (mover.aware.includes(id)) continue;
-        const aware = [...mover.aware, id].sort();
-        yield {
-          action: `${id} knows set 2`,
-          state: { ...state, sets: { ...state.sets, [id]: 2 }, mover: { ...mover, aware } },
-        };
+      for (const { id } of membersOf(this.#both)) {
+        if (sets[id] === 2 || state.lost.includes(id) || !this.#mayTell(state, id)) continue;
+        yield { action: `${id} knows set 2`, state: { ...state, sets: { ...sets, [id]: 2 } } };
       }
-      if (this.#enoughKnow(mover.aware))
+      if (this.#setting.ends.includes('settled') && this.#enoughKnow(aware))
         yield { action: 'mover lists', state: { ...state, mover: { ...mover, step: 'listing' } } };
-      return;
     }
-    const asked =
-      this.#setting.without === 'list those who know' ? this.#setting.old.slice(0, 2) : mover.aware;
+    if (mover.step !== 'listing') return;
+    const asked = this.#is('list those who know') ? aware : this.#setting.old.slice(0, 2);
     for (const id of asked) {
       if (mover.listed.includes(id)) continue;
       const listed = [...mover.listed, id].sort();
       const found = mover.found || state.records[id]!.promised.counter > 0;
       yield { action: `mover lists ${id}`, state: { ...state, mover: { ...mover, listed, found } } };
     }
-    if (mover.listed.length < asked.length) return;
-    const step = mover.found && this.#setting.without !== 'rewrite' ? 'rewriting' : 'done';
+    if (asked.some((id) => !mover.listed.includes(id))) return;
+    const rewrites = mover.found && this.#is('every register rewritten before the old set is forgotten');
+    const step = rewrites ? 'rewriting' : 'done';
     yield { action: `mover goes on: ${step}`, state: { ...state, mover: { ...mover, step } } };
   }
 
+  /** The new acceptors first: the old ones when a quorum of the new set knows it, or is about to. */
+  #mayTell({ sets }: SetChangeState, id: string): boolean {
+    const { old, next } = this.#setting;
+    if (!old.includes(id) || !this.#is('new first')) return true;
+    const know = next.filter((other) => sets[other] === 2 || old.includes(other));
+    const members = membersOf(this.#both);
+    return quorumsOfSet(this.#both, members).isPhase1Quorum(maskOfMembers(members, new Set(know)));
+  }
+
   #enoughKnow(aware: readonly string[]): boolean {
-    if (this.#setting.without === 'enough must know') return aware.length > 0;
+    if (!this.#is('old quorum must know before it is over')) return aware.length > 0;
     const members = membersOf(this.#first);
     const mask = maskOfMembers(members, new Set(aware));
     const old = quorumsOfSet(this.#first, members);
     return old.isPhase1Quorum(mask) && blocks(old, mask);
   }
 
-  #isRewritten(state: SetChangeState): boolean {
-    const quorum = quorumsOf(this.#both);
-    if (quorum.isPhase2Quorum(maskOf(state.mover.accepted, '2b'))) return true;
-    // Nothing was ever accepted: there is nothing to rewrite.
-    const empty = state.mover.promises.map((slot) =>
-      slot?.reply.type === '1b' && slot.reply.accepted.counter === 0 ? slot : null,
-    );
-    return state.mover.value === null && quorum.isPhase1Quorum(maskOf(empty, '1b'));
+  /** Both sets settle the change; the old acceptors, which are never lost here, take it back. */
+  *#end(state: SetChangeState): Generator<Step> {
+    const { ends, mover } = state;
+    const isOpen = ends.length === 0;
+    const isDone = mover.step === 'done' || (mover.step === 'rewriting' && this.#isRewritten(state));
+    for (const end of this.#setting.ends) {
+      if (ends.includes(end)) continue;
+      if (end === 'settled' && !(isOpen && isDone)) continue;
+      if (end === 'withdrawn' && !isOpen && this.#is('back is decided while both are in force')) continue;
+      const step = end === 'settled' ? 'done' : mover.step;
+      yield { action: end, state: { ...state, ends: [...ends, end].sort(), mover: { ...mover, step } } };
+    }
   }
 
-  *#propose(state: SetChangeState, who: Actor): Generator<{ action: string; state: SetChangeState }> {
-    const proposal = state[who.name];
+  *#lose(state: SetChangeState): Generator<Step> {
+    for (const { id } of this.#both.acceptors) {
+      if (this.#setting.old.includes(id) || state.lost.includes(id)) continue;
+      yield { action: `${id} is lost`, state: { ...state, lost: [...state.lost, id].sort() } };
+    }
+  }
+
+  #isRewritten(state: SetChangeState): boolean {
+    const at = this.#setting.order.indexOf('mover');
+    if (at < 0) return false;
+    const { promises, value, accepted } = state.proposals[at]!;
+    const quorum = quorumsOf(this.#both);
+    if (quorum.isPhase2Quorum(maskOf(accepted, '2b'))) return true;
+    // Nothing was ever accepted: there is nothing to rewrite.
+    const empty = promises.map((slot) =>
+      slot?.reply.type === '1b' && slot.reply.accepted.counter === 0 ? slot : null,
+    );
+    return value === null && quorum.isPhase1Quorum(maskOf(empty, '1b'));
+  }
+
+  *#propose(state: SetChangeState, who: Actor): Generator<Step> {
+    const proposal = state.proposals[who.at]!;
     for (const [index, { id }] of membersOf(who.configuration).entries()) {
-      for (const phase of ['promises', 'accepted'] as const) {
-        // A late 1a could only make its acceptor refuse more: once there is a proposal it is left out.
-        if ((phase === 'accepted') === (proposal.value === null)) continue;
-        const slot = proposal[phase][index]!;
-        const action = `${who.name} ${phase === 'promises' ? '1a' : '2a'} ${id}`;
-        if (slot === null) yield { action, state: this.#apply(state, who, phase, index, id) };
-        else if (slot.pending)
-          yield { action: `${action} looks again`, state: this.#lookAgain(state, who, phase, index, id) };
-      }
+      if (state.lost.includes(id)) continue;
+      // A late 1a could only make its acceptor refuse more: once there is a proposal it is left out.
+      const phase = proposal.value === null ? 'promises' : 'accepted';
+      const slot = proposal[phase][index]!;
+      const action = `${who.name} ${phase === 'promises' ? '1a' : '2a'} ${id}`;
+      if (slot === null) yield { action, state: this.#apply(state, who, phase, index, id) };
+      else if (slot.pending)
+        yield { action: `${action} looks again`, state: this.#lookAgain(state, who, phase, index, id) };
     }
-    if (proposal.value === null) {
-      const value = chosenBy(who, proposal.promises);
-      if (value !== undefined)
-        yield {
-          action: `${who.name} proposes ${value}`,
-          state: { ...state, [who.name]: { ...proposal, value } },
-        };
-    }
+    const value = proposal.value === null ? chosenBy(who, proposal.promises) : undefined;
+    if (value !== undefined)
+      yield {
+        action: `${who.name} proposes ${value}`,
+        state: withProposal(state, who, { ...proposal, value }),
+      };
   }
 
   /** The document is replaced. Whether the identity must be looked at again depends on whether it was known. */
@@ -232,29 +286,28 @@ export class SetChangeModel {
     index: number,
     id: string,
   ): SetChangeState {
-    const proposal = state[who.name];
+    const { ballot } = who;
+    const before = state.records[id]!;
     const message =
       phase === 'promises'
-        ? ({ type: '1a', ballot: who.ballot } as const)
-        : ({ type: '2a', ballot: who.ballot, value: proposal.value! } as const);
-    const before = state.records[id]!;
+        ? ({ type: '1a', ballot } as const)
+        : ({ type: '2a', ballot, value: state.proposals[who.at]!.value! } as const);
     const answered = answer(before, { key: 'k', set: who.configuration.number, message }, index);
-    const forgets = this.#setting.without === 'record remembers its set';
-    const record = forgets ? { ...answered.record, set: 0 } : answered.record;
-    // Nobody knows a newer set than the mover and the settler: only the sleeper's second look can make a difference.
-    const looksAgain = who.name === 'sleeper' && this.#setting.without !== 'look again after loading';
-    const pending = looksAgain && !proposal.known.includes(id);
-    const slot: Slot = { pending, reply: answered.reply };
-    const others = answered.record === before ? state : forget(state, id);
-    return {
-      ...others,
-      records: { ...state.records, [id]: record },
-      [who.name]: {
-        ...others[who.name],
-        [phase]: proposal[phase].with(index, slot),
-        known: looksAgain ? [...new Set([...proposal.known, id])].sort() : [],
-      },
-    };
+    const remembers = this.#is('record remembers its set') && this.#is('acceptors refuse older sets');
+    const record = remembers ? answered.record : { ...answered.record, set: 0 };
+    // Nobody is told of a newer set than 2 here: only the sleeper's second look can make a difference.
+    const looksAgain =
+      who.name === 'sleeper' &&
+      this.#is('look again after loading') &&
+      this.#is('acceptors refuse older sets');
+    const pending = looksAgain && !state.proposals[who.at]!.known.includes(id);
+    const after = answered.record === before ? state : forget(state, id);
+    const proposal = after.proposals[who.at]!;
+    return withProposal({ ...after, records: { ...state.records, [id]: record } }, who, {
+      ...proposal,
+      [phase]: proposal[phase].with(index, { pending, reply: answered.reply }),
+      known: looksAgain ? [...new Set([...proposal.known, id])].sort() : [],
+    });
   }
 
   #lookAgain(
@@ -264,31 +317,28 @@ export class SetChangeModel {
     index: number,
     id: string,
   ): SetChangeState {
-    const proposal = state[who.name];
-    const slot = proposal[phase][index]!;
-    const isStale = state.sets[id]! > who.configuration.number;
-    const reply: RegisterReply = isStale
-      ? { type: 'stale-set', acceptor: index, set: state.sets[id]! }
-      : slot.reply;
+    const proposal = state.proposals[who.at]!;
+    const set = state.sets[id]!;
+    const isStale = set > who.configuration.number;
+    const stale: RegisterReply = { type: 'stale-set', acceptor: index, set };
+    const reply = isStale ? stale : proposal[phase][index]!.reply;
     const known = isStale ? proposal.known.filter((other) => other !== id) : proposal.known;
-    return {
-      ...state,
-      [who.name]: { ...proposal, [phase]: proposal[phase].with(index, { pending: false, reply }), known },
-    };
+    const slots = proposal[phase].with(index, { pending: false, reply });
+    return withProposal(state, who, { ...proposal, [phase]: slots, known });
   }
 
-  *#read(state: SetChangeState): Generator<{ action: string; state: SetChangeState }> {
+  *#read(state: SetChangeState): Generator<Step> {
     const { reader } = state;
-    const began = reader.beganAfterSettler ?? this.committed(state, 'settler') !== undefined;
+    const began = reader.beganAfter ?? AFTER.some((name) => this.committed(state, name) !== undefined);
     for (const [index, { id }] of this.#first.acceptors.entries()) {
       const slot = reader.answers[index]!;
       if (slot === null) {
         const { reply } = answer(state.records[id]!, { key: 'k', set: 1, message: QUERY }, index);
-        const pending = this.#setting.without !== 'look again after loading';
+        const pending = this.#is('look again after loading');
         const answers = reader.answers.with(index, { pending, reply });
         yield {
           action: `reader asks ${id}`,
-          state: { ...state, reader: { answers, beganAfterSettler: began } },
+          state: { ...state, reader: { answers, beganAfter: began } },
         };
       } else if (slot.pending) {
         const isStale = state.sets[id]! > 1;
@@ -300,25 +350,11 @@ export class SetChangeModel {
   }
 }
 
-function actor(
-  name: Actor['name'],
-  configuration: Configuration,
-  counter: number,
-  edit: Actor['edit'],
-): Actor {
-  return { name, configuration, ballot: { counter, proposer: name, incarnation: 1 }, edit };
-}
-
-function emptyProposal(configuration: Configuration): Proposal {
-  const none = membersOf(configuration).map(() => null);
-  return { promises: none, value: null, accepted: none, known: [] };
-}
-
 /** What the real leader makes of the promises that have arrived, or undefined while it waits for more. */
-function chosenBy({ configuration, ballot, edit }: Actor, promises: readonly Slot[]): string | undefined {
+function chosenBy({ quorum, ballot, edit }: Actor, promises: readonly Slot[]): string | undefined {
   const leader = new LeaderStateMachine<string>(
     new BallotSource({ proposer: ballot.proposer, incarnation: 1 }, () => ballot.counter),
-    quorumsOf(configuration),
+    quorum,
   );
   leader.startPhase1();
   for (const slot of promises) {
@@ -344,47 +380,28 @@ const WRITTEN: RegisterRecord = {
   value: 'i',
 };
 
+/** Of those who change the register: what each appends to its value. */
+const LETTERS: Readonly<Record<ActorName, string>> = {
+  sleeper: 's',
+  neighbour: 'n',
+  mover: '',
+  settler: 't',
+  returned: 'r',
+};
+
+/** Those of set 3, whose changes everybody sees who begins later. */
+const AFTER = ['settler', 'returned'] as const;
+
+function withProposal(state: SetChangeState, { at }: Actor, proposal: Proposal): SetChangeState {
+  return { ...state, proposals: state.proposals.with(at, proposal) };
+}
+
 /** Somebody has written an acceptor's document: nobody else knows it any more. */
 function forget(state: SetChangeState, id: string): SetChangeState {
-  const without = <P extends Proposal>(proposal: P): P =>
+  const proposals = state.proposals.map((proposal) =>
     proposal.known.includes(id)
       ? { ...proposal, known: proposal.known.filter((other) => other !== id) }
-      : proposal;
-  return {
-    ...state,
-    sleeper: without(state.sleeper),
-    mover: without(state.mover),
-    settler: without(state.settler),
-  };
-}
-
-/** A state in as few characters as tell it from every other. */
-export function keyOf(state: SetChangeState): string {
-  const records = Object.values(state.records).map(
-    ({ set, promised, accepted, value }) => `${set}${promised.counter}${accepted.counter}${value ?? '-'}`,
+      : proposal,
   );
-  const { step, aware, listed, found } = state.mover;
-  return [
-    records.join(),
-    Object.values(state.sets).join(''),
-    keyOfProposal(state.sleeper),
-    `${keyOfSlots(state.reader.answers)}${state.reader.beganAfterSettler ?? '-'}`,
-    `${step}${aware.join('')};${listed.join('')};${found};${keyOfProposal(state.mover)}`,
-    keyOfProposal(state.settler),
-  ].join('|');
-}
-
-function keyOfProposal({ promises, value, accepted, known }: Proposal): string {
-  return `${keyOfSlots(promises)};${value ?? '-'};${keyOfSlots(accepted)};${known.join('')}`;
-}
-
-function keyOfSlots(slots: readonly Slot[]): string {
-  return slots
-    .map((slot) => (slot === null ? '-' : `${slot.pending ? '?' : '!'}${keyOfReply(slot.reply)}`))
-    .join('');
-}
-
-function keyOfReply(reply: RegisterReply): string {
-  if (reply.type === '1b' || reply.type === 'state') return `p${reply.accepted.counter}${reply.value ?? '-'}`;
-  return reply.type.charAt(0);
+  return { ...state, proposals };
 }

@@ -1,56 +1,95 @@
-/** Rule 9, exhaustively: no interleaving of a change of the set forks the register's history or serves a stale read. */
+/** Rule 9, exhaustively: no interleaving of a change of the set, or of its way back, forks the register's history, serves a stale read or stops anybody. */
 import { explore, formatTrace } from 'baton/check';
 import { expect, test } from 'vitest';
-import { type Guard, keyOf, SetChangeModel, type SetChangeState, type Setting } from './model.ts';
+import { SetChangeModel } from './model.ts';
+import { type ActorName, type Guard, keyOf, type SetChangeState, type Setting } from './state.ts';
 
-const MAX_STATES = 2_000_000;
-
-/** Ballot 1 is that of the value which may be there from the beginning. */
-const ORDERS = [
-  { sleeper: 2, mover: 3, settler: 4 },
-  { sleeper: 3, mover: 2, settler: 4 },
-  { sleeper: 4, mover: 2, settler: 3 },
-] as const;
+const MAX_STATES = 3_000_000;
 
 const OLD = ['a', 'b', 'c'];
+const ORDERS: readonly (readonly ActorName[])[] = [
+  ['sleeper', 'mover', 'settler'],
+  ['mover', 'sleeper', 'settler'],
+  ['mover', 'settler', 'sleeper'],
+];
 
-function casesOf(next: readonly string[], isWritten: boolean): { readers: Setting[]; sleepers: Setting[] } {
-  const common = { old: OLD, next, isWritten };
-  return {
-    readers: [{ ...common, asleep: 'reader', ballots: ORDERS[0] }],
-    sleepers: ORDERS.map((ballots) => ({ ...common, asleep: 'sleeper', ballots })),
-  };
+type Common = Pick<Setting, 'old' | 'next' | 'isWritten'>;
+
+/** Replacing all acceptors by another, and removing two. */
+const REPLACED: Common = { old: OLD, next: ['d'], isWritten: false };
+const REMOVED: Common = { old: OLD, next: ['c'], isWritten: false };
+const WRITTEN: readonly Common[] = [REPLACED, REMOVED].map((common) => ({ ...common, isWritten: true }));
+
+function settling(common: Common, order: readonly ActorName[]): Setting {
+  return { ...common, order, ends: ['settled'] };
 }
 
-const ALL = [casesOf(['d'], false), casesOf(['c'], false), casesOf(['d'], true), casesOf(['c'], true)];
-/** All of them are nearly two million states; `npm run spec` explores them, CI those that found the most mistakes. */
-const isExhaustive = process.env['BATON_EXHAUSTIVE'] !== undefined;
-const CASES: readonly Setting[] = isExhaustive
-  ? ALL.flatMap(({ readers, sleepers }) => [...readers, ...sleepers])
-  : [...ALL.flatMap(({ readers }) => readers), ...casesOf(['c'], false).sleepers];
+function returning(common: Common, order: readonly ActorName[]): Setting {
+  return { ...common, order, ends: ['withdrawn'] };
+}
 
-function run(setting: Setting) {
+const reading = (common: Common): Setting => ({ ...settling(common, ['mover', 'settler']), hasReader: true });
+const endingEither = (common: Common, order: readonly ActorName[]): Setting => ({
+  ...common,
+  order,
+  ends: ['settled', 'withdrawn'],
+});
+const losing = (common: Common, order: readonly ActorName[]): Setting => ({
+  ...returning(common, order),
+  mayLose: true,
+});
+
+/** Those that found the most mistakes. */
+const QUICK: readonly Setting[] = [
+  ...[REPLACED, REMOVED, ...WRITTEN].map(reading),
+  ...ORDERS.map((order) => settling(REMOVED, order)),
+  settling(REMOVED, ['neighbour', 'mover', 'settler']),
+  settling(REMOVED, ['mover', 'neighbour', 'settler']),
+  returning(REMOVED, ['neighbour', 'returned']),
+  { ...returning({ ...REMOVED, isWritten: true }, ['returned']), hasReader: true },
+  endingEither(REMOVED, ['settler', 'returned']),
+  losing({ ...REPLACED, next: ['d', 'e', 'f'] }, []),
+  losing(REPLACED, ['neighbour']),
+];
+/** Some two and a half million states more: `npm run spec` explores them. */
+const MORE: readonly Setting[] = [
+  ...[REPLACED, ...WRITTEN].flatMap((common) => ORDERS.map((order) => settling(common, order))),
+  settling(REPLACED, ['neighbour', 'mover', 'settler']),
+  settling(REPLACED, ['mover', 'neighbour', 'settler']),
+  returning(REPLACED, ['neighbour', 'returned']),
+  returning(REMOVED, ['returned', 'sleeper']),
+  endingEither(REMOVED, ['neighbour', 'settler', 'returned']),
+  losing(REPLACED, ['neighbour', 'sleeper']),
+];
+const CASES = process.env['BATON_EXHAUSTIVE'] === undefined ? QUICK : [...QUICK, ...MORE];
+
+function run(setting: Setting, only?: string) {
   const model = new SetChangeModel(setting);
-  const oneHistory = (state: SetChangeState): boolean => {
-    const sleeper = model.committed(state, 'sleeper');
-    const settler = model.committed(state, 'settler');
-    if (sleeper === undefined || settler === undefined) return true;
-    return sleeper.startsWith(settler) || settler.startsWith(sleeper);
-  };
+  const oneHistory = (state: SetChangeState): boolean => model.isOneHistory(state);
   const noStaleRead = (state: SetChangeState): boolean =>
-    state.reader.beganAfterSettler !== true || (model.read(state)?.value ?? 't').includes('t');
+    state.reader.beganAfter !== true || /[rt]/.test(model.read(state)?.value ?? 't');
+  const goesOn = (state: SetChangeState): boolean => model.goesOn(state);
+  const have =
+    (...names: ActorName[]) =>
+    (state: SetChangeState): boolean =>
+      names.every((name) => model.committed(state, name) !== undefined);
   return explore({
     initial: [model.initial],
     successors: (state) => model.successors(state),
     key: keyOf,
-    invariants: { oneHistory, noStaleRead },
+    invariants: Object.fromEntries(
+      Object.entries({ oneHistory, noStaleRead, goesOn }).filter(([name]) => (only ?? name) === name),
+    ),
     reaches: {
-      'both committed': (state) =>
-        model.committed(state, 'sleeper') !== undefined && model.committed(state, 'settler') !== undefined,
+      'before and after the change': have('sleeper', 'settler'),
+      'while both were in force, and after that': have('neighbour', 'settler'),
+      'while both were in force, and when it was taken back': have('neighbour', 'returned'),
       'the sleeper was refused': (state) =>
-        state.sleeper.promises.some((slot) => slot?.reply.type === 'stale-set'),
+        setting.order[0] === 'sleeper' &&
+        state.proposals[0]!.promises.some((slot) => slot?.reply.type === 'stale-set'),
       'the reader returned': (state) => model.read(state) !== undefined,
-      'a register was rewritten': (state) => state.mover.step === 'done' && state.mover.value !== null,
+      'a register was rewritten': have('mover', 'settler'),
+      'one that was told is lost': ({ lost, sets }) => lost.some((id) => sets[id] === 2),
     },
     maxStates: MAX_STATES,
   });
@@ -58,7 +97,7 @@ function run(setting: Setting) {
 
 const reached = new Map<string, number>();
 
-test.each(CASES)('holds: $asleep, $old to $next, written: $isWritten, ballots $ballots', (setting) => {
+test.each(CASES)('holds: $old to $next, written: $isWritten, $order, $ends', (setting) => {
   const result = run(setting);
   for (const [name, count] of Object.entries(result.reached))
     reached.set(name, (reached.get(name) ?? 0) + count);
@@ -72,14 +111,24 @@ test('those cases reached everything of interest', () => {
   expect([...reached].filter(([, count]) => count === 0)).toEqual([]);
 });
 
+const SLEEPING = settling(REPLACED, ORDERS[1]!);
+
 test.each([
-  'look again after loading',
-  'rewrite',
-  'list those who know',
-  'record remembers its set',
-  'enough must know',
-] satisfies Guard[])('without "%s" a change is lost', (without) => {
-  const [, setting] = casesOf(['d'], false).sleepers;
-  const result = run({ ...setting!, without });
-  expect(result).toMatchObject({ outcome: 'violated', invariant: 'oneHistory' });
-});
+  ['new first', 'goesOn', losing(REPLACED, [])],
+  ['set 2 is used when an old acceptor knows', 'goesOn', losing(REPLACED, ['neighbour'])],
+  ['old quorum must know before it is over', 'oneHistory', SLEEPING],
+  ['acceptors refuse older sets', 'oneHistory', SLEEPING],
+  ['look again after loading', 'oneHistory', SLEEPING],
+  ['look again after loading', 'noStaleRead', reading(REMOVED)],
+  ['record remembers its set', 'oneHistory', SLEEPING],
+  ['list those who know', 'oneHistory', SLEEPING],
+  ['every register rewritten before the old set is forgotten', 'oneHistory', SLEEPING],
+  ['set 2 needs a quorum of the old', 'oneHistory', returning(REMOVED, ['neighbour', 'returned'])],
+  ['set 2 needs a quorum of the new', 'oneHistory', settling(REMOVED, ['mover', 'neighbour', 'settler'])],
+  ['back is decided while both are in force', 'oneHistory', endingEither(REMOVED, ['settler', 'returned'])],
+] satisfies [Guard, string, Setting][])(
+  'without "%s" the invariant %s is broken',
+  (without, invariant, setting) => {
+    expect(run({ ...setting, without }, invariant)).toMatchObject({ outcome: 'violated', invariant });
+  },
+);
