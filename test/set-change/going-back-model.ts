@@ -43,7 +43,7 @@ export interface BackSetting {
   readonly old: readonly string[];
   readonly next: readonly string[];
   readonly deciders: readonly DeciderSetting[];
-  /** Whether it begins when nobody is told of set 2, or, with the loss of new acceptors, when all are. */
+  /** Whether it begins when nobody is told of set 2, or when all are. New acceptors are lost in both, but not while they are told and somebody decides, too. */
   readonly announcing: boolean;
   readonly without?: BackGuard;
 }
@@ -119,7 +119,8 @@ export class GoingBackModel {
 
   *successors(state: BackState): Generator<{ action: string; state: BackState }> {
     yield* this.#announce(state);
-    for (const id of this.#setting.announcing ? [] : this.#setting.next)
+    const { announcing, deciders } = this.#setting;
+    for (const id of announcing && deciders.length > 0 ? [] : this.#setting.next)
       if (!this.#setting.old.includes(id) && !state.lost.includes(id))
         yield { action: `${id} is lost`, state: { ...state, lost: [...state.lost, id].sort() } };
     for (const [at, decider] of this.#deciders.entries())
@@ -157,11 +158,19 @@ export class GoingBackModel {
     return sameSets(configuration, withdrawn(this.#both)) ? 'withdrawn' : 'other';
   }
 
-  /** Whether old acceptors may know of set 2: a quorum of the new set does, those of them that stay counted in. */
-  isToldInOrder({ told }: BackState): boolean {
-    const { old } = this.#setting;
-    if (!told.some((id) => old.includes(id))) return true;
-    return this.#newKnow(told);
+  /**
+   * Whether work goes on, and nobody has to take anything back, if of the new acceptors those are lost that were lost before they were told: whoever
+   * never came in must not stop anybody. Set 1 needs a quorum that was not told of set 2, set 2 one of both.
+   */
+  goesOnWithoutUntold({ told, lost }: BackState): boolean {
+    const members = membersOf(this.#both);
+    const quorumAmong = (quorum: QuorumSystem, isThere: (id: string) => boolean): boolean => {
+      const mask = maskOfMembers(members, new Set(members.map(({ id }) => id).filter(isThere)));
+      return quorum.isPhase1Quorum(mask) && quorum.isPhase2Quorum(mask);
+    };
+    const former = quorumsOfSet(this.#both.previous!, members);
+    if (quorumAmong(former, (id) => !told.includes(id))) return true;
+    return quorumAmong(quorumsOf(this.#both), (id) => !lost.includes(id) || told.includes(id));
   }
 
   #newKnow(told: readonly string[]): boolean {
