@@ -55,6 +55,38 @@ describe('the new acceptors are lost', () => {
     await works(worker, 5);
   });
 
+  test('before any old one was told: a process that starts with the new ones tells no old one either', async () => {
+    const { ground, old, next, worker } = await begun();
+    // The first of the new ones knows, and nobody else ever will.
+    ground.onInstall = (url) => {
+      if (next.includes(url)) ground.lose(next.slice(1));
+    };
+    const changer = await ground.open(old);
+    expect(await errorOf(changer.changeAcceptors(next))).toMatchObject({ code: 'SET_CHANGE_FAILED' });
+    const numberOf = async (url: string): Promise<number | undefined> =>
+      (await new StoreAcceptor(storeOf(url)).describe()).configuration?.number;
+    expect(await numberOf(next[0]!)).toBe(2);
+
+    const late = await ground.open(next);
+    expect(await Promise.all(old.map(numberOf))).toEqual([1, 1, 1]);
+    await works(late, 2);
+    await works(worker, 3);
+    await late.changeAcceptors(old);
+    await works(worker, 4);
+
+    // Nor does one that reaches too few of the old ones to know.
+    const again = await ground.open(old);
+    const others = memoryUrls();
+    ground.onInstall = (url) => {
+      if (others.includes(url)) ground.lose(others.slice(1));
+    };
+    expect(await errorOf(again.changeAcceptors(others))).toMatchObject({ code: 'SET_CHANGE_FAILED' });
+    ground.lose(old.slice(1));
+    expect(await errorOf(ground.open(others, SHORT))).toMatchObject({ code: 'SET_CHANGE_FAILED' });
+    expect(await numberOf(old[0]!)).toBe(await numberOf(old[1]!));
+    expect(await numberOf(old[0]!)).toBeLessThan((await numberOf(others[0]!))!);
+  });
+
   test.each([
     ['the process that began it', (changer: Cluster) => Promise.resolve(changer)],
     ['one that worked all the time', (_: Cluster, worker: Cluster) => Promise.resolve(worker)],

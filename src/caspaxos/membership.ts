@@ -8,6 +8,7 @@
  */
 import type { Host } from '../protocol/index.ts';
 import type { Acceptor, AcceptorDescription } from './acceptors.ts';
+import { announce } from './announce.ts';
 import { Batcher } from './batcher.ts';
 import type { ClusterCounters } from './counters.ts';
 import {
@@ -120,14 +121,35 @@ export class Membership {
     try {
       const cluster = commonCluster(named);
       const known = newest(named, cluster);
-      const configuration = trusted(named, cluster) ?? (await startFirst(named, this.#options.quorums));
+      const found = trusted(named, cluster) ?? (await startFirst(named, this.#options.quorums));
+      const configuration = await this.#inForce(found, named);
       this.adopt(configuration, named);
       await this.install(configuration, membersOf(configuration));
       if (known !== undefined && known.number > configuration.number) await this.refresh();
     } catch (error) {
-      await Promise.all(opened.map((acceptor) => acceptor.close()));
+      await Promise.all(named.map(({ acceptor }) => acceptor.close()));
       throw error;
     }
+  }
+
+  /**
+   * A change of the set that no old acceptor has heard of is not in force yet, although new ones know it (`announce.ts`): the old
+   * ones go on without it. They are asked; where too few of them answer it is first announced in its order. What is asked goes to `named`.
+   */
+  async #inForce(found: Configuration, named: Named[]): Promise<Configuration> {
+    if (found.previous === undefined) return found;
+    const isKnown = ({ id }: AcceptorMember): boolean =>
+      named.some(({ description }) => description?.id === id);
+    const unasked = found.previous.acceptors.filter((member) => !isKnown(member));
+    named.push(...(await Promise.all(unasked.map(({ url }) => describe(this.openAcceptor(url))))));
+    const newer = trusted(named, found.cluster)!;
+    const old = new Set(found.previous.acceptors.map(({ id }) => id));
+    const isAnnounced = named.some(
+      ({ description }) =>
+        old.has(description?.id ?? '') && (description!.configuration?.number ?? 0) >= newer.number,
+    );
+    if (newer.previous !== undefined && !isAnnounced) await announce(this, newer);
+    return newer;
   }
 
   /** By a URL that may have credentials, or by the place that a member of the set has instead: then by the URL given for that. */
