@@ -7,6 +7,9 @@ import type { Change, Entry, PartitionStore } from 'baton/engine';
 import { type Choose, seededChoose } from 'baton/check';
 
 export const PARTITIONS = ['one', 'two', 'three', 'four'];
+/** Of its entries one in six has documents of up to 2 MB, so that a few of them together are more than a file of the journal. */
+export const LARGE = 'four';
+const LARGE_BYTES = 2_000_000;
 export const IDS = Array.from({ length: 40 }, (_, index) => `document-${index}`);
 const WRITTEN_AT = 1_700_000_000_000;
 
@@ -63,7 +66,9 @@ export function keyOf(id: string): { readonly epk: string; readonly id: string }
 
 export function bodyOf(partition: string, epoch: number, lsn: number, id: string): Buffer {
   const text = JSON.stringify({ name: `${partition}/${epoch}/${lsn}/${id}` });
-  const size = seededChoose(lsn * 17 + epoch)(20) === 0 ? 9000 : 50 + ((lsn * 37) % 1500);
+  const choose = seededChoose(lsn * 17 + epoch);
+  if (partition === LARGE && choose(6) === 0) return Buffer.alloc(text.length + choose(LARGE_BYTES), text);
+  const size = choose(20) === 0 ? 9000 : 50 + ((lsn * 37) % 1500);
   return Buffer.from(text.padEnd(size));
 }
 
