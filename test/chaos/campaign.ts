@@ -69,6 +69,9 @@ export interface SetEvidence {
 const DOCUMENTS = 6;
 const THINK_MS = 60;
 const WARM_MS = 1500;
+/** Of them so many write large documents, so often. */
+const FLOODING = 2;
+const FLOOD_EVERY_MS = 8000;
 /** How long healing may take, on a machine that is busy with other things. What is promised is much less; it is here to end a run. */
 const PATIENCE_MS = 120_000;
 
@@ -189,6 +192,7 @@ class Run {
         random,
         documents: others,
         thinkMs: THINK_MS,
+        ...(at < FLOODING && { floodEveryMs: FLOOD_EVERY_MS }),
       });
     });
     return [prober.run(isOver), ...made.map((client) => client.run(isOver))];

@@ -2,6 +2,9 @@
  * The clients: each makes one call after the other through the SDK, in a session, on a few documents of every partition-set, and
  * puts on record what it asked and was told. Values are unique in a run. A write of unknown outcome is sometimes sent again
  * under its name. Some calls are in a hurry, so that outcomes are unknown also when nothing is wrong.
+ *
+ * A client that floods writes a large document to every partition-set at once, now and then: together about as much as a node's journal
+ * takes before its database has to catch up. Others soon write over them, so that reads and scans stay small.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CONSISTENCY_LEVELS, type ConsistencyLevel, type Position, positionOrder } from 'baton/check';
@@ -13,13 +16,14 @@ import {
   type WriteOptions,
   type WriteResult,
 } from 'baton/client';
-import { etagOf } from 'baton/engine';
+import { epkOf, etagOf } from 'baton/engine';
 import type { Random } from 'baton/sim';
 import { plain, positionIn, type Recorder } from './record.ts';
 
 export interface Item {
   readonly id: string;
   readonly value: string;
+  readonly padding?: string;
 }
 
 export interface ChaosClientOptions {
@@ -30,6 +34,8 @@ export interface ChaosClientOptions {
   /** By partition-set. */
   readonly documents: ReadonlyMap<string, readonly string[]>;
   readonly thinkMs: number;
+  /** So often. */
+  readonly floodEveryMs?: number;
 }
 
 interface Place {
@@ -48,6 +54,8 @@ interface Change {
 const PATIENCE_MS = 6000;
 const HURRY_MS = [20, 300] as const;
 const ATTEMPTS = 3;
+/** Of a large document, without the rest of it: all of it stays below the limit. */
+const PADDING_BYTES = [200_000, 1_900_000] as const;
 /** What clients may be told while regions die. Anything else is a finding. */
 const EXPECTED: ReadonlySet<string> = new Set([
   'NOT_FOUND',
@@ -64,10 +72,12 @@ export class ChaosClient {
   readonly #options: ChaosClientOptions;
   readonly #container: Container<Item>;
   readonly #places: readonly Place[];
+  readonly #setOf: ReadonlyMap<string, string>;
   readonly #seen = new Map<string, Position>();
   #session: Session;
   #sessions = 0;
   #names = 0;
+  #floodAt: number;
 
   constructor(options: ChaosClientOptions) {
     this.#options = options;
@@ -76,6 +86,8 @@ export class ChaosClient {
     this.#places = [...options.documents].flatMap(([partitionSet, ids]) =>
       ids.map((id) => ({ partitionSet, id })),
     );
+    this.#setOf = new Map(this.#places.map(({ partitionSet, id }) => [id, partitionSet]));
+    this.#floodAt = options.recorder.now() + (options.floodEveryMs ?? Infinity);
   }
 
   async run(isOver: () => boolean): Promise<void> {
@@ -83,7 +95,8 @@ export class ChaosClient {
     while (!isOver()) {
       await sleep(random.between(0.2, 1.8) * thinkMs);
       try {
-        await this.#act();
+        if (recorder.now() < this.#floodAt) await this.#act();
+        else await this.#flood();
       } catch (error) {
         recorder.wrong(`${name} met an error that is none of the SDK's: ${String((error as Error).stack)}`);
       }
@@ -104,8 +117,19 @@ export class ChaosClient {
 
   // ---- writes
 
-  #upsert(place: Place): Promise<void> {
-    const item = this.#item(place);
+  async #flood(): Promise<void> {
+    const { random, documents, recorder, floodEveryMs = Infinity } = this.#options;
+    const writes = [...documents].map(([partitionSet, ids]) => {
+      const padding = 'x'.repeat(Math.round(random.between(...PADDING_BYTES)));
+      return this.#upsert({ partitionSet, id: lastOf(ids) }, { padding });
+    });
+    await Promise.all(writes);
+    recorder.count('flood');
+    this.#floodAt = recorder.now() + floodEveryMs;
+  }
+
+  #upsert(place: Place, more: { readonly padding?: string } = {}): Promise<void> {
+    const item = { ...this.#item(place), ...more };
     const call = (options: WriteOptions): Promise<WriteResult> => this.#container.upsert(item, options);
     return this.#write({ kind: 'write', place, value: item.value, call });
   }
@@ -183,8 +207,9 @@ export class ChaosClient {
       });
       const version = positionIn(etag);
       const { region = '' } = diagnostics;
+      const after = session.tracker.position(partitionSet);
       this.#recordRead(
-        { partitionSet, id, level, session, tokenSent, start, region },
+        { partitionSet, id, level, tokenSent, after, start, region },
         document?.value,
         version,
       );
@@ -194,11 +219,18 @@ export class ChaosClient {
     }
   }
 
-  /** Everything there is; the documents of a partition-set fit on one page, and so are of one moment. */
+  /**
+   * Everything there is. The documents of a partition-set fit on one page, and so are of one moment; but for the last of them, which may be
+   * large, and then has a page of its own.
+   */
   async scan(level: ConsistencyLevel): Promise<void> {
     const { recorder, documents } = this.#options;
     const session = this.#sessionFor(level);
-    const sent = new Map([...documents.keys()].map((name) => [name, session.tracker.position(name)]));
+    const positions = (): Map<string, Position | undefined> =>
+      new Map([...documents.keys()].map((name) => [name, session.tracker.position(name)]));
+    const sent = positions();
+    /** By partition-set, when the first of its documents came: with the first page of them, and before the next is asked for. */
+    const seen = new Map<string, Position | undefined>();
     const found = new Map<string, { readonly value: string; readonly version: Position | undefined }>();
     const start = recorder.now();
     try {
@@ -207,18 +239,24 @@ export class ChaosClient {
         session,
         timeoutMs: PATIENCE_MS,
         pageSize: 1000,
-      }))
+      })) {
+        const partitionSet = this.#setOf.get(id);
+        if (partitionSet !== undefined && !seen.has(partitionSet))
+          seen.set(partitionSet, session.tracker.position(partitionSet));
         found.set(id, { value, version: positionIn(_etag) });
+      }
     } catch (error) {
       this.#failed('scan', error);
       return;
     }
+    const reached = new Map([...positions(), ...seen]);
     recorder.count('scan: ok');
     for (const [partitionSet, ids] of documents) {
       const batch = recorder.nextId();
       const tokenSent = sent.get(partitionSet);
-      for (const id of ids) {
-        const call = { partitionSet, id, level, session, tokenSent, start, region: '', batch };
+      for (const id of ids.filter((each) => each !== lastOf(ids))) {
+        const after = reached.get(partitionSet);
+        const call = { partitionSet, id, level, tokenSent, after, start, region: '', batch };
         this.#recordRead(call, found.get(id)?.value, found.get(id)?.version);
       }
     }
@@ -231,8 +269,9 @@ export class ChaosClient {
   #recordRead(
     call: Place & {
       readonly level: ConsistencyLevel;
-      readonly session: Session;
       readonly tokenSent: Position | undefined;
+      /** Where the session was when it had the answer. */
+      readonly after: Position | undefined;
       readonly start: number;
       readonly region: string;
       readonly batch?: string;
@@ -241,8 +280,7 @@ export class ChaosClient {
     version: Position | undefined,
   ): void {
     const { recorder, name: client } = this.#options;
-    const { partitionSet, id, level, session, tokenSent, start, region, batch } = call;
-    const after = session.tracker.position(partitionSet);
+    const { partitionSet, id, level, tokenSent, after, start, region, batch } = call;
     const isOfSession = level === 'Session';
     recorder.read(partitionSet, {
       kind: 'read',
@@ -300,6 +338,11 @@ export class ChaosClient {
     this.#names += 1;
     return `${this.#options.name}-${this.#names}`;
   }
+}
+
+/** In the order in which they are scanned. */
+function lastOf(ids: readonly string[]): string {
+  return ids.toSorted((a, b) => (epkOf([a]) < epkOf([b]) ? -1 : 1)).at(-1)!;
 }
 
 /** Where a session is now, if that is further than it was. */
