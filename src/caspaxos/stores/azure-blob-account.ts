@@ -5,11 +5,11 @@
  * account, such as Azurite, have it in the path: `azure-blob://127.0.0.1:10000/ACCOUNT/CONTAINER`.
  */
 import type { ContainerClient, StoragePipelineOptions } from '@azure/storage-blob';
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import type { Agent } from 'node:http';
 import { CasPaxosError } from '../errors.ts';
 import { defaultAzureCredential } from './azure-identity.ts';
 import { loadPeer } from './peer.ts';
+import type { StoreCalls } from './store-calls.ts';
 import type { StoreUrl, StoreUrlForm } from './store-url.ts';
 
 export const AZURE_BLOB_FORM: StoreUrlForm = {
@@ -26,25 +26,24 @@ type Pass = { readonly key: string } | { readonly signature: string } | 'identit
 
 export class AzureBlobAccount {
   readonly #url: StoreUrl;
-  readonly #agent: HttpAgent;
+  readonly #agent: Agent;
   readonly #account: string;
 
-  constructor(url: StoreUrl) {
+  constructor(url: StoreUrl, calls: StoreCalls) {
     if (url.path.length !== 1 && url.path.length !== 2) {
       const message = `An acceptor URL with azure-blob needs the form ${AZURE_BLOB_FORM.form}.`;
       throw new CasPaxosError('URL_INVALID', message);
     }
     const { tls } = url;
-    const kept = { keepAlive: true, timeout: IDLE_MS };
     this.#url = url;
-    this.#agent = tls === undefined ? new HttpAgent(kept) : new HttpsAgent({ ...kept, ...tls });
+    this.#agent = calls.agent(tls, { keepAlive: true, timeout: IDLE_MS });
     const [first, second] = url.path;
     this.#account = url.user ?? (second === undefined ? url.hosts[0]!.host.split('.')[0]! : first!);
   }
 
   async open(): Promise<ContainerClient> {
     const blobs = await loadPeer('azure-blob', '@azure/storage-blob', () => import('@azure/storage-blob'));
-    const options: StoragePipelineOptions & { agent: HttpAgent } = {
+    const options: StoragePipelineOptions & { agent: Agent } = {
       retryOptions: { maxTries: 1 },
       agent: this.#agent,
     };

@@ -17,8 +17,8 @@ import { inParallel } from './in-parallel.ts';
 import { KeyListing } from './listing.ts';
 import { keyOfName, nameOf } from './names.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, StoreOptions, WriteResult } from './store.ts';
+import { StoreCalls } from './store-calls.ts';
 import { StoreUrl } from './store-url.ts';
-import { withTimeLimit } from './time-limit.ts';
 
 export { AZURE_BLOB_FORM };
 
@@ -35,24 +35,26 @@ type Ask<T> = (container: ContainerClient, abortSignal: AbortSignal) => Promise<
 export class AzureBlobStore implements AcceptorStore {
   readonly url: string;
   readonly concurrency = 2;
+  readonly #calls: StoreCalls;
   readonly #account: AzureBlobAccount;
   readonly #container: Connecting<ContainerClient>;
   readonly #timeoutMs: number;
   readonly #prefix: string;
-  readonly #listing = new KeyListing(() => this.#walk());
+  readonly #listing = new KeyListing(this, () => this.#walk());
   #requests = 0;
   #isClosed = false;
 
   constructor(url: string, options: StoreOptions) {
     const parsed = new StoreUrl(url, AZURE_BLOB_FORM);
-    this.#account = new AzureBlobAccount(parsed);
+    this.url = parsed.place;
+    this.#calls = new StoreCalls(this.url, options.timeoutMs);
+    this.#account = new AzureBlobAccount(parsed, this.#calls);
     this.#container = new Connecting(() => this.#account.open());
     this.#prefix = parsed.option('prefix') ?? DEFAULT_PREFIX;
     if (this.#prefix.length > LONGEST_PREFIX) {
       const message = `The prefix of an azure-blob URL has at most ${LONGEST_PREFIX} characters.`;
       throw new CasPaxosError('URL_INVALID', message);
     }
-    this.url = parsed.place;
     this.#timeoutMs = options.timeoutMs;
   }
 
@@ -185,28 +187,27 @@ export class AzureBlobStore implements AcceptorStore {
   async #within<T>(work: (ask: <R>(question: Ask<R>) => Promise<R>) => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new CasPaxosError('CLOSED', `The connection to ${this.url} is closed.`);
     const endsAt = performance.now() + this.#timeoutMs;
-    const late = new CasPaxosError(
-      'TIMED_OUT',
-      `Acceptor ${this.url} did not answer within ${this.#timeoutMs} ms.`,
-    );
-    return work(async (question) => {
+    const ask = async <R>(question: Ask<R>, ended: AbortSignal): Promise<R> => {
+      ended.throwIfAborted();
       const leftMs = endsAt - performance.now();
-      if (leftMs <= 0) throw late;
+      if (leftMs <= 0) throw this.#calls.late;
       let container: ContainerClient | undefined;
+      const asked = async (signal: AbortSignal): Promise<R> => {
+        container = await this.#container.get();
+        this.#requests += 1;
+        return question(container, AbortSignal.any([signal, ended]));
+      };
       try {
-        return await withTimeLimit(this.url, leftMs, async (signal) => {
-          container = await this.#container.get();
-          this.#requests += 1;
-          return question(container, signal);
-        });
+        return await this.#calls.limited(asked, leftMs);
       } catch (error) {
         const failure = azureBlobFailure(this.url, error);
-        if (failure.code === 'TIMED_OUT' || performance.now() >= endsAt) throw late;
+        if (failure.code === 'TIMED_OUT' || performance.now() >= endsAt) throw this.#calls.late;
         if (container !== undefined && failure.code === 'UNREACHABLE')
           this.#container.drop(container, failure);
         throw failure;
       }
-    });
+    };
+    return this.#calls.bounded((ended) => work((question) => ask(question, ended)));
   }
 
   #nameOf(key: string): string {

@@ -3,9 +3,10 @@
  * ten times, a second apart; here a broken connection is an error that it does not know, and gives up on (rule 7).
  */
 import type { CosmosClientOptions } from '@azure/cosmos';
-import { Agent as HttpAgent, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { type Agent, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
+import type { StoreCalls } from './store-calls.ts';
 
 type HttpClient = NonNullable<CosmosClientOptions['httpClient']>;
 type Request = Parameters<HttpClient['sendRequest']>[0];
@@ -25,14 +26,13 @@ export class BrokenConnection extends Error {
 }
 
 export class CosmosHttp implements HttpClient {
-  readonly #agent: HttpAgent;
+  readonly #agent: Agent;
   readonly #send: typeof httpRequest;
   #requests = 0;
 
   /** Without `tls` connections are plain. */
-  constructor(tls: ConnectionOptions | undefined) {
-    const sockets = { keepAlive: true, maxSockets: MOST_SOCKETS };
-    this.#agent = tls === undefined ? new HttpAgent(sockets) : new HttpsAgent({ ...sockets, ...tls });
+  constructor(tls: ConnectionOptions | undefined, calls: StoreCalls) {
+    this.#agent = calls.agent(tls, { keepAlive: true, maxSockets: MOST_SOCKETS });
     this.#send = tls === undefined ? httpRequest : httpsRequest;
   }
 

@@ -27,8 +27,8 @@ import { nameOf } from './names.ts';
 import { loadPeer } from './peer.ts';
 import { shardOf, shardsOf } from './shards.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, StoreOptions, WriteResult } from './store.ts';
+import { StoreCalls } from './store-calls.ts';
 import { StoreUrl, type StoreUrlForm } from './store-url.ts';
-import { withTimeLimit } from './time-limit.ts';
 import { drawVersion } from './versions.ts';
 
 export const COSMOS_FORM: StoreUrlForm = {
@@ -74,9 +74,10 @@ export class CosmosStore implements AcceptorStore {
   readonly #target: StoreUrl;
   readonly #place: CosmosPlace;
   readonly #prefix: string;
+  readonly #calls: StoreCalls;
   readonly #http: CosmosHttp;
   readonly #connecting = new Connecting<Connection>(() => this.#open());
-  readonly #listing = new KeyListing(() => this.#walk());
+  readonly #listing = new KeyListing(this, () => this.#walk());
   #client: Promise<CosmosClient> | undefined;
   #isClosed = false;
 
@@ -94,7 +95,8 @@ export class CosmosStore implements AcceptorStore {
     this.#target = target;
     this.url = target.place;
     this.#place = { url: this.url, database: database!, container, timeoutMs };
-    this.#http = new CosmosHttp(target.tls);
+    this.#calls = new StoreCalls(this.url, timeoutMs);
+    this.#http = new CosmosHttp(target.tls, this.#calls);
   }
 
   get requests(): number {
@@ -102,7 +104,7 @@ export class CosmosStore implements AcceptorStore {
   }
 
   async prepare(): Promise<void> {
-    await withTimeLimit(this.url, this.#place.timeoutMs, async (signal) => {
+    await this.#calls.limited(async (signal) => {
       try {
         const client = await this.#clientOfAccount();
         await demandAccount(client, this.#place, signal);
@@ -162,7 +164,7 @@ export class CosmosStore implements AcceptorStore {
   }
 
   async #call<T>(work: (connection: Connection, signal: AbortSignal) => Promise<T>): Promise<T> {
-    return withTimeLimit(this.url, this.#place.timeoutMs, async (signal) => {
+    return this.#calls.limited(async (signal) => {
       this.#demandOpen();
       const connection = await this.#connecting.get();
       try {
@@ -247,8 +249,8 @@ export class CosmosStore implements AcceptorStore {
   }
 
   async #open(): Promise<Connection> {
-    const { database, container: id, timeoutMs } = this.#place;
-    return withTimeLimit(this.url, timeoutMs, async (signal) => {
+    const { database, container: id } = this.#place;
+    return this.#calls.limited(async (signal) => {
       try {
         const client = await this.#clientOfAccount();
         await demandAccount(client, this.#place, signal);

@@ -7,8 +7,7 @@
  * long is ended together with its connection.
  */
 import type { AttributeValue, DynamoDB, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import type { Agent as HttpsAgent } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CasPaxosError } from '../errors.ts';
 import { Connecting } from './connecting.ts';
@@ -25,8 +24,8 @@ import { chunksOf, inParallel } from './in-parallel.ts';
 import { loadPeer } from './peer.ts';
 import { shardOf, shardsOf } from './shards.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, StoreOptions, WriteResult } from './store.ts';
+import { StoreCalls } from './store-calls.ts';
 import { isLoopback, StoreUrl, type StoreUrlForm } from './store-url.ts';
-import { withTimeLimit } from './time-limit.ts';
 import { drawVersion } from './versions.ts';
 
 export const DYNAMODB_FORM: StoreUrlForm = {
@@ -58,6 +57,7 @@ export class DynamoDbStore implements AcceptorStore {
   readonly #target: StoreUrl;
   readonly #place: DynamoDbPlace;
   readonly #prefix: string;
+  readonly #calls: StoreCalls;
   readonly #connecting = new Connecting(() => this.#open());
   #db: Promise<DynamoDB> | undefined;
   #requests = 0;
@@ -74,6 +74,7 @@ export class DynamoDbStore implements AcceptorStore {
     this.#prefix = target.option('prefix') ?? 'baton';
     this.url = target.place;
     this.#place = { url: this.url, table, timeoutMs };
+    this.#calls = new StoreCalls(this.url, timeoutMs);
     endpointOf(target);
     if (Buffer.byteLength(this.#prefix) > LONGEST_PREFIX)
       throw new CasPaxosError(
@@ -88,7 +89,7 @@ export class DynamoDbStore implements AcceptorStore {
   }
 
   async prepare(): Promise<void> {
-    await withTimeLimit(this.url, this.#place.timeoutMs, async (signal) => {
+    await this.#calls.limited(async (signal) => {
       const db = await this.#client();
       await makeTable(db, this.#place, signal);
     });
@@ -144,7 +145,7 @@ export class DynamoDbStore implements AcceptorStore {
   }
 
   async #call<T>(work: (db: DynamoDB, signal: AbortSignal) => Promise<T>): Promise<T> {
-    return withTimeLimit(this.url, this.#place.timeoutMs, async (signal) => {
+    return this.#calls.limited(async (signal) => {
       this.#demandOpen();
       const db = await this.#connecting.get();
       try {
@@ -251,7 +252,7 @@ export class DynamoDbStore implements AcceptorStore {
   }
 
   async #open(): Promise<{ readonly client: DynamoDB }> {
-    return withTimeLimit(this.url, this.#place.timeoutMs, async (signal) => {
+    return this.#calls.limited(async (signal) => {
       const client = await this.#client();
       await demandTable(client, this.#place, signal);
       return { client };
@@ -293,8 +294,8 @@ export class DynamoDbStore implements AcceptorStore {
         connectionTimeout: timeoutMs,
         requestTimeout: timeoutMs,
         throwOnRequestTimeout: true,
-        httpAgent: new HttpAgent(sockets),
-        httpsAgent: new HttpsAgent({ ...sockets, ...tls }),
+        httpAgent: this.#calls.agent(undefined, sockets),
+        httpsAgent: this.#calls.agent(tls ?? {}, sockets) as HttpsAgent,
       },
       ...(endpoint !== undefined && { endpoint }),
       ...(user !== undefined &&

@@ -4,7 +4,7 @@
  * Any member of the cluster will do, so one is used until it fails, and the next one then. A request is sent to a second
  * member only if it never left for the first (rule 7); whatever may have arrived fails, and the call after it goes elsewhere.
  */
-import { Agent as HttpAgent, type ClientRequest, request as httpRequest } from 'node:http';
+import { type Agent, type ClientRequest, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { CasPaxosError } from '../errors.ts';
@@ -12,6 +12,7 @@ import type { Lineage } from './lineage.ts';
 import { isAuthenticationOff, type Refusal, refusalIn } from './etcd-refusals.ts';
 import { defectOf, SyncWatch } from './etcd-safety.ts';
 import type { StoreOptions } from './store.ts';
+import type { StoreCalls } from './store-calls.ts';
 import type { StoreHost, StoreUrl } from './store-url.ts';
 
 /** Enough for all batches under way; more would only wait at the leader. */
@@ -23,6 +24,12 @@ const RECONNECT_AFTER_MS = 100;
 
 /** What a member tells monitoring. */
 const METRICS = '/metrics';
+
+/** What is told of the cluster, and of what arrives. */
+interface Told {
+  readonly lineage: Lineage;
+  readonly calls: StoreCalls;
+}
 
 interface Question {
   readonly path: string;
@@ -69,7 +76,7 @@ export class EtcdGateway {
   readonly #password: string | undefined;
   readonly #timeoutMs: number;
   readonly #lineage: Lineage;
-  readonly #agent: HttpAgent;
+  readonly #agent: Agent;
   readonly #request: typeof httpRequest;
   #requests = 0;
   /** Of each member, as the URL names them. */
@@ -84,15 +91,14 @@ export class EtcdGateway {
   #failedAt = -Infinity;
   #isClosed = false;
 
-  constructor(url: StoreUrl, options: StoreOptions, lineage: Lineage) {
+  constructor(url: StoreUrl, options: StoreOptions, { lineage, calls }: Told) {
     this.#url = url;
     this.#lineage = lineage;
     this.#watches = url.hosts.map(() => new SyncWatch());
     this.#password = url.password ?? process.env['ETCD_PASSWORD'];
     this.#timeoutMs = options.timeoutMs;
     const { tls } = url;
-    const kept = { keepAlive: true, maxSockets: SOCKETS };
-    this.#agent = tls === undefined ? new HttpAgent(kept) : new HttpsAgent({ ...kept, ...tls });
+    this.#agent = calls.agent(tls, { keepAlive: true, maxSockets: SOCKETS });
     this.#request = tls === undefined ? httpRequest : httpsRequest;
   }
 

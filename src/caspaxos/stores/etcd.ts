@@ -19,9 +19,9 @@ import { CasPaxosError } from '../errors.ts';
 import { EtcdGateway } from './etcd-gateway.ts';
 import { chunksOf, inParallel } from './in-parallel.ts';
 import { Lineage } from './lineage.ts';
+import { StoreCalls } from './store-calls.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, StoreOptions, WriteResult } from './store.ts';
 import { StoreUrl, type StoreUrlForm } from './store-url.ts';
-import { withTimeLimit } from './time-limit.ts';
 import { drawVersion } from './versions.ts';
 
 export const ETCD_FORM: StoreUrlForm = {
@@ -65,7 +65,7 @@ export class EtcdStore implements AcceptorStore {
   readonly largestText = MAX_REQUEST_BYTES - AROUND_A_TEXT;
   readonly lineage = new Lineage();
   readonly #gateway: EtcdGateway;
-  readonly #timeoutMs: number;
+  readonly #calls: StoreCalls;
   readonly #prefix: string;
 
   constructor(url: string, options: StoreOptions) {
@@ -76,8 +76,8 @@ export class EtcdStore implements AcceptorStore {
       throw new CasPaxosError('URL_INVALID', message);
     }
     this.url = parsed.place;
-    this.#timeoutMs = options.timeoutMs;
-    this.#gateway = new EtcdGateway(parsed, options, this.lineage);
+    this.#calls = new StoreCalls(this.url, options.timeoutMs);
+    this.#gateway = new EtcdGateway(parsed, options, { lineage: this.lineage, calls: this.#calls });
   }
 
   get requests(): number {
@@ -89,7 +89,7 @@ export class EtcdStore implements AcceptorStore {
   }
 
   async read(keys: readonly string[]): Promise<readonly (StoredDocument | undefined)[]> {
-    return withTimeLimit(this.url, this.#timeoutMs, async (signal) => {
+    return this.#calls.limited(async (signal) => {
       const chunks = chunksOf(keys, MAX_OPERATIONS);
       const documents = await inParallel(chunks, PARALLEL, (chunk) => this.#readTogether(chunk, signal));
       return documents.flat();
@@ -101,7 +101,7 @@ export class EtcdStore implements AcceptorStore {
     for (const write of writes)
       if (Buffer.byteLength(write.text) > this.largestText) results.set(write, this.#tooLarge(write));
     const batches = batchesOf(writes.filter((write) => !results.has(write)));
-    await withTimeLimit(this.url, this.#timeoutMs, async (signal) => {
+    await this.#calls.limited(async (signal) => {
       const failures: CasPaxosError[] = [];
       await inParallel(batches, PARALLEL, async (batch) => {
         try {
@@ -119,7 +119,7 @@ export class EtcdStore implements AcceptorStore {
   }
 
   async list(after: string, limit: number): Promise<readonly string[]> {
-    return withTimeLimit(this.url, this.#timeoutMs, async (signal) => {
+    return this.#calls.limited(async (signal) => {
       // No order is asked for: etcd gives keys in ascending order anyway, and would read all of them to sort some.
       const request = {
         key: base64(after === '' ? this.#prefix : `${this.#prefix}${after}\u0000`),
@@ -133,7 +133,7 @@ export class EtcdStore implements AcceptorStore {
   }
 
   async lookAgain(): Promise<void> {
-    await withTimeLimit(this.url, this.#timeoutMs, (signal) => this.#gateway.look(signal));
+    await this.#calls.limited((signal) => this.#gateway.look(signal));
   }
 
   async close(): Promise<void> {

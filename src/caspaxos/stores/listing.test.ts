@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { KeyListing } from './listing.ts';
+import { KeyListing, MOST_LISTED_CHARACTERS } from './listing.ts';
 
 /** A place that can only be walked through, in whatever order; it counts the walks. */
 class Place {
   walks = 0;
   readonly keys: string[];
-  readonly listing = new KeyListing(() => this.#walk());
+  readonly url = 'place:';
+  readonly listing = new KeyListing(this, () => this.#walk());
 
   constructor(keys: readonly string[]) {
     this.keys = [...keys];
@@ -79,7 +80,7 @@ describe('a listing', () => {
   test('whose walk began earlier and ends later does not replace what was found since', async () => {
     const release: (() => void)[] = [];
     const contents = [['a'], ['a', 'b', 'c']];
-    const listing = new KeyListing(async function* () {
+    const listing = new KeyListing({ url: 'place:' }, async function* () {
       const keys = contents.shift()!;
       await new Promise<void>((resolve) => {
         release.push(resolve);
@@ -102,9 +103,25 @@ describe('a listing', () => {
     expect(await place.listing.list('b', 1)).toEqual(['c']);
   });
 
+  test('ends where there is no end', async () => {
+    const key = 'k'.repeat(1024 * 1024);
+    let given = 0;
+    const listing = new KeyListing({ url: 'place:' }, async function* walk() {
+      for (;;) {
+        given += key.length;
+        yield key;
+      }
+    });
+    await expect(listing.list('', 1)).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      message: expect.stringContaining('Acceptor place: lists more documents than can be'),
+    });
+    expect(given).toBeLessThanOrEqual(MOST_LISTED_CHARACTERS + key.length);
+  });
+
   test('whose walk fails fails, and can be asked again', async () => {
     let isBroken = true;
-    const listing = new KeyListing(async function* walk() {
+    const listing = new KeyListing({ url: 'place:' }, async function* walk() {
       yield 'a';
       if (isBroken) throw new Error('gone');
       yield 'b';

@@ -3,14 +3,21 @@
  * listing gave out) reads all keys afresh; the pages that follow come from what was read then. Rule 9 needs no more: whoever
  * changes the set begins its walk after the identity documents were written, and a register made later sees the new set.
  */
+import { CasPaxosError } from '../errors.ts';
+
+/** All keys are in memory for a while: a million registers have some 50 MB of them. No end of the pages is a server's defect. */
+export const MOST_LISTED_CHARACTERS = 64 * 1024 * 1024;
+
 export class KeyListing {
+  readonly #store: { readonly url: string };
   readonly #walk: () => AsyncIterable<string>;
   #keys: readonly string[] = [];
   #begun = 0;
   /** Which walk they are of: one that began later may have ended before. */
   #keysOf = 0;
 
-  constructor(walk: () => AsyncIterable<string>) {
+  constructor(store: { readonly url: string }, walk: () => AsyncIterable<string>) {
+    this.#store = store;
     this.#walk = walk;
   }
 
@@ -28,13 +35,23 @@ export class KeyListing {
     this.#begun += 1;
     const number = this.#begun;
     const found: string[] = [];
-    for await (const key of this.#walk()) found.push(key);
+    let characters = 0;
+    for await (const key of this.#walk()) {
+      characters += key.length + 1;
+      if (characters > MOST_LISTED_CHARACTERS) throw this.#endless();
+      found.push(key);
+    }
     found.sort();
     if (number > this.#keysOf) {
       this.#keys = found;
       this.#keysOf = number;
     }
     return found;
+  }
+
+  #endless(): CasPaxosError {
+    const message = `Acceptor ${this.#store.url} lists more documents than can be: look at what answers at its address.`;
+    return new CasPaxosError('STORE_FAILED', message);
   }
 }
 

@@ -13,6 +13,7 @@ import { lineOf } from './postgres-line.ts';
 import { type Circumstances, complaintAbout, LOOK_AROUND } from './postgres-safety.ts';
 import type { PostgresTable, Statement } from './postgres-statements.ts';
 import { SafetyWatch } from './safety-watch.ts';
+import type { StoreCalls } from './store-calls.ts';
 import type { StoreUrl } from './store-url.ts';
 
 export interface ConnectionsOptions {
@@ -21,6 +22,7 @@ export interface ConnectionsOptions {
   readonly most: number;
   /** Is told of which line of memory each connection is. */
   readonly lineage: Lineage;
+  readonly calls: StoreCalls;
 }
 
 const RECONNECT_AFTER_MS = 100;
@@ -140,12 +142,20 @@ export class PostgresConnections {
     };
     client.on('error', broken);
     client.on('end', broken);
+    this.#meter(client, lane);
     await client.connect();
     await this.#lookAround(client);
     this.#requests += 1;
     this.#watch.line(await lineOf(client));
     lane.isReady = lane.socket === socket;
     return client;
+  }
+
+  /** With TLS, what counts is what comes out of it. */
+  #meter({ connection }: Client, lane: Lane): void {
+    const meter = (): void => this.#options.calls.meter(connection.stream, () => lane.calls > 0);
+    if (this.#target.tls === undefined) meter();
+    else connection.once('sslconnect', meter);
   }
 
   #config(socket: Socket): ClientConfig {

@@ -18,8 +18,8 @@ import {
   valuesOf,
 } from './postgres-statements.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, StoreOptions, WriteResult } from './store.ts';
+import { StoreCalls } from './store-calls.ts';
 import { StoreUrl, type StoreUrlForm } from './store-url.ts';
-import { withTimeLimit } from './time-limit.ts';
 import { drawVersion } from './versions.ts';
 
 export const POSTGRES_FORM: StoreUrlForm = {
@@ -44,7 +44,7 @@ export class PostgresStore implements AcceptorStore {
   readonly url: string;
   readonly concurrency = 4;
   readonly lineage = new Lineage();
-  readonly #timeoutMs: number;
+  readonly #calls: StoreCalls;
   readonly #table: PostgresTable;
   readonly #statements: PostgresStatements;
   readonly #connections: PostgresConnections;
@@ -56,7 +56,7 @@ export class PostgresStore implements AcceptorStore {
       const message = `An acceptor URL with postgres names one database, as in ${POSTGRES_FORM.form}.`;
       throw new CasPaxosError('URL_INVALID', message);
     }
-    this.#timeoutMs = timeoutMs;
+    this.#calls = new StoreCalls(this.url, timeoutMs);
     this.#table = new PostgresTable(target.option('table') ?? 'baton');
     this.#statements = new PostgresStatements(this.#table);
     this.#connections = new PostgresConnections(target, this.#table, {
@@ -64,6 +64,7 @@ export class PostgresStore implements AcceptorStore {
       ca,
       most: this.concurrency,
       lineage: this.lineage,
+      calls: this.#calls,
     });
   }
 
@@ -133,7 +134,7 @@ export class PostgresStore implements AcceptorStore {
   /** `right`: what the user must be allowed to do with the table. */
   async #within<T>(right: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     try {
-      return await withTimeLimit(this.url, this.#timeoutMs, work);
+      return await this.#calls.limited(work);
     } catch (error) {
       throw postgresError(error, { url: this.url, table: this.#table, right });
     }

@@ -21,9 +21,10 @@ import {
   TOLD_WITH_ANSWERS,
 } from './redis-safety.ts';
 import { EARLIER, type RedisScript } from './redis-scripts.ts';
+import { CountedConnection, countingSockets } from './redis-socket.ts';
 import type { SafetyWatch } from './safety-watch.ts';
+import type { StoreCalls } from './store-calls.ts';
 import type { StoreHost } from './store-url.ts';
-import { withTimeLimit } from './time-limit.ts';
 
 export interface RedisTarget {
   /** Without credentials, for errors. */
@@ -34,6 +35,7 @@ export interface RedisTarget {
   readonly password: string | undefined;
   readonly tls: ConnectionOptions | undefined;
   readonly timeoutMs: number;
+  readonly calls: StoreCalls;
   /** Hears what makes the server unsafe; undefined: nobody looks whether it keeps what it answers. */
   readonly watch: SafetyWatch | undefined;
 }
@@ -66,11 +68,10 @@ export class RedisConnection {
   }
 
   static async open(target: RedisTarget): Promise<RedisConnection> {
-    const { url, timeoutMs } = target;
     const peer: Package = await loadPeer('redis', 'redis', () => import('redis'));
     const connection = new RedisConnection(target, clientFor(target, peer), peer);
     try {
-      await withTimeLimit(url, timeoutMs, () => connection.#begin(target));
+      await target.calls.limited(() => connection.#begin(target));
     } catch (error) {
       connection.end(error as CasPaxosError);
       throw error;
@@ -114,8 +115,9 @@ export class RedisConnection {
     this.#client.destroy();
   }
 
-  async #begin({ url, database }: RedisTarget): Promise<void> {
-    const connected = this.#client.connect();
+  async #begin({ url, database, tls, calls }: RedisTarget): Promise<void> {
+    const connect = (): Promise<unknown> => this.#client.connect();
+    const connected = tls === undefined ? countingSockets(calls, connect) : connect();
     // The client cannot end a connection that it is still making: it has to be told again when it has made it.
     const again = (): void => void (this.#end !== undefined && this.#client.destroy());
     connected.then(again, again);
@@ -206,7 +208,7 @@ const COMMON = {
 let pattern: ReturnType<typeof redis.createClient<{}, {}, {}, 2>> | undefined;
 
 function clientFor(target: RedisTarget, { createClient }: Package): Client {
-  const { host, database, user, password, tls, timeoutMs } = target;
+  const { host, database, user, password, tls, timeoutMs, calls } = target;
   pattern ??= createClient<{}, {}, {}, 2>(COMMON);
   // A connection that is still being made ends by the client's own limit, which comes after ours.
   const socket = { ...host, connectTimeout: 2 * timeoutMs, reconnectStrategy: false as const };
@@ -216,7 +218,10 @@ function clientFor(target: RedisTarget, { createClient }: Package): Client {
     ...(password !== undefined && { password }),
   };
   return pattern.duplicate({
-    socket: tls === undefined ? socket : { ...socket, ...named, ...tls, tls: true as const },
+    socket:
+      tls === undefined
+        ? socket
+        : { ...socket, ...named, ...tls, tls: true as const, socket: new CountedConnection(calls, host) },
     database,
     ...credentials,
   });

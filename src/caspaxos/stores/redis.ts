@@ -34,8 +34,8 @@ import {
   WRITE,
 } from './redis-scripts.ts';
 import type { AcceptorStore, ConditionalWrite, StoredDocument, StoreOptions, WriteResult } from './store.ts';
+import { StoreCalls } from './store-calls.ts';
 import { StoreUrl, type StoreUrlForm } from './store-url.ts';
-import { withTimeLimit } from './time-limit.ts';
 import { drawVersion } from './versions.ts';
 
 export const REDIS_FORM: StoreUrlForm = {
@@ -58,7 +58,8 @@ export class RedisStore implements AcceptorStore {
   readonly #options: StoreOptions;
   readonly #keys: readonly string[];
   readonly #database: number;
-  readonly #listing = new KeyListing(() => this.#walk());
+  readonly #listing = new KeyListing(this, () => this.#walk());
+  readonly #calls: StoreCalls;
   readonly #watch: SafetyWatch;
   #connecting: Promise<RedisConnection> | undefined;
   #connection: RedisConnection | undefined;
@@ -71,6 +72,7 @@ export class RedisStore implements AcceptorStore {
     this.#url = new StoreUrl(url, REDIS_FORM);
     this.url = this.#url.place;
     this.#options = options;
+    this.#calls = new StoreCalls(this.url, options.timeoutMs);
     this.#watch = new SafetyWatch(this.lineage);
     this.#database = databaseOf(this.#url);
     this.#keys = keysOf(prefixOf(this.#url));
@@ -141,12 +143,17 @@ export class RedisStore implements AcceptorStore {
   }
 
   #withConnection<T>(work: (connection: RedisConnection) => Promise<T>): Promise<T> {
-    return withTimeLimit(this.url, this.#options.timeoutMs, async (signal) => {
+    return this.#calls.limited(async (signal) => {
       const connection = await this.#connect();
       // Whoever asked has been told that it was late: nothing must happen after that.
       signal.throwIfAborted();
-      signal.addEventListener('abort', () => connection.end(signal.reason as CasPaxosError));
-      return work(connection);
+      const giveUp = (): void => connection.end(signal.reason as CasPaxosError);
+      signal.addEventListener('abort', giveUp);
+      try {
+        return await work(connection);
+      } finally {
+        signal.removeEventListener('abort', giveUp);
+      }
     });
   }
 
@@ -171,6 +178,7 @@ export class RedisStore implements AcceptorStore {
         password: this.#url.password ?? process.env['REDIS_PASSWORD'],
         tls: this.#tls(),
         timeoutMs,
+        calls: this.#calls,
         watch: this.#url.option('durability') === undefined ? this.#watch : undefined,
       });
       await this.#moveEarlier(connection);
@@ -187,11 +195,7 @@ export class RedisStore implements AcceptorStore {
   /** Each step is good by itself: whoever connects next goes on where this one was interrupted. */
   async #moveEarlier(connection: RedisConnection): Promise<void> {
     try {
-      while (
-        (await withTimeLimit(this.url, this.#options.timeoutMs, () =>
-          connection.run(MOVE, this.#keys, []),
-        )) !== 1
-      );
+      while ((await this.#calls.limited(() => connection.run(MOVE, this.#keys, []))) !== 1);
     } catch (error) {
       connection.end(error as CasPaxosError);
       throw error;

@@ -1,11 +1,13 @@
 import { expect, test, vi } from 'vitest';
-import { withTimeLimit } from './time-limit.ts';
+import { StoreCalls } from './store-calls.ts';
 
 test('a call in time is left alone, and so is its timer', async () => {
   vi.useFakeTimers();
   try {
-    expect(await withTimeLimit('x:', 100, async () => 'answer')).toBe('answer');
-    await expect(withTimeLimit('x:', 100, () => Promise.reject(new Error('own')))).rejects.toThrow('own');
+    expect(await new StoreCalls('x:', 100).limited(async () => 'answer')).toBe('answer');
+    await expect(new StoreCalls('x:', 100).limited(() => Promise.reject(new Error('own')))).rejects.toThrow(
+      'own',
+    );
     expect(vi.getTimerCount()).toBe(0);
   } finally {
     vi.useRealTimers();
@@ -16,7 +18,7 @@ test('one that hangs ends with the limit, and is told to give up', async () => {
   vi.useFakeTimers();
   try {
     let told: AbortSignal | undefined;
-    const hanging = withTimeLimit('store://h', 250, (signal) => {
+    const hanging = new StoreCalls('store://h', 250).limited((signal) => {
       told = signal;
       return new Promise<never>(() => {});
     });
@@ -37,7 +39,7 @@ test('one that hangs ends with the limit, and is told to give up', async () => {
 test("what a call says after its limit is nobody's unhandled rejection", async () => {
   vi.useFakeTimers();
   try {
-    const late = withTimeLimit('x:', 10, (signal) => {
+    const late = new StoreCalls('x:', 10).limited((signal) => {
       return new Promise<never>((_, reject) => {
         signal.addEventListener('abort', () => reject(new Error('torn down')));
       });
