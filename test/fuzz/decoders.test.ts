@@ -59,11 +59,14 @@ import { readRecord, writeRecord } from '../../src/engine/storage/records.ts';
 import { StateCodec } from '../../src/failover/state-codec.ts';
 import { objectIn } from '../../src/server/gateway/bodies.ts';
 import { parseContinuation } from '../../src/server/gateway/items/continuation.ts';
-import { decodePeerMessage, encodePeerMessage } from '../../src/server/node/node-wire.ts';
+import { type Catalog, firstCatalog, parseCatalog } from '../../src/server/catalog/catalog.ts';
+import { placesOf } from '../../src/server/catalog/placement.ts';
+import { decodePeerMessage, encodePeerMessage, type PeerMessage } from '../../src/server/node/node-wire.ts';
 import { encodeHello, encodeRefusal, parseHello, parseReply } from '../../src/transport/handshake.ts';
 import { RpcError } from '../../src/transport/errors.ts';
 import { FrameReader } from '../../src/transport/frames.ts';
 import { healthy } from '../failover/reports.ts';
+import { entry, PARTITION_MESSAGES, position } from './peer-messages.ts';
 
 const MUTATIONS = 2000;
 const ballot = { counter: 7, proposer: 'west', incarnation: 9 };
@@ -72,26 +75,41 @@ const requests = [
   { key: 'k', set: 1, message: { type: '1a', ballot } },
   { key: 'l', set: 1, message: { type: '2a', ballot, value: 'v' } },
 ] as const;
-const entry = {
-  epoch: 1,
-  lsn: 2,
-  at: 3,
-  operation: 'o',
-  statuses: [201],
-  changes: [
-    {
-      epk: '0'.repeat(32),
-      id: 'a',
-      partitionKey: '["k"]',
-      body: Buffer.from('{}'),
-      createdLsn: 0,
-      previous: 0,
-    },
-  ],
-};
-const position = { epoch: 1, lsn: 2 };
 const version = { ...entry.changes[0]!, epoch: 1, lsn: 2, at: 3 };
 const configuration = { cluster: 'c', number: 1, acceptors: [{ id: 'a', url: 'memory:a' }] };
+
+/** What nodes say about anything else: the compiler demands every type. */
+const OTHER_MESSAGES: {
+  readonly [Type in Exclude<PeerMessage['type'], 'partition'>]: Extract<PeerMessage, { readonly type: Type }>;
+} = {
+  pulse: { type: 'pulse', isWell: true },
+  hint: { type: 'hint', partitionSet: 's', hint: { hint: 'beat', gcn: 1, writer: 'w', beat: 2 } },
+};
+const PEER_MESSAGES: Readonly<Record<string, PeerMessage>> = {
+  ...OTHER_MESSAGES,
+  'hint of a phase': { type: 'hint', partitionSet: 's', hint: { hint: 'phase', gcn: 1, step: 2 } },
+  ...Object.fromEntries(
+    Object.entries(PARTITION_MESSAGES).map(([type, message]) => [
+      type,
+      { type: 'partition', partitionSet: 's', message } as const,
+    ]),
+  ),
+};
+
+const CATALOG: Catalog = {
+  ...firstCatalog([{ name: 'items', partitionKey: ['/id'], partitionSets: 4 }], 1),
+  columns: 2,
+  marks: ['m'],
+};
+
+/** A value of a register is JSON already, where it is read. */
+function jsonIn(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return null;
+  }
+}
 
 interface Decoder {
   readonly name: string;
@@ -225,24 +243,19 @@ const DECODERS: readonly Decoder[] = [
       expect(held).toBeLessThanOrEqual(1000);
     },
   },
-  {
-    name: 'a message of a node',
-    seed: () =>
-      flat(
-        encodePeerMessage({
-          type: 'partition',
-          partitionSet: 's',
-          message: {
-            type: 'entries',
-            gcn: 1,
-            session: 2,
-            after: 3,
-            entries: [entry],
-            marks: { gclsn: 1, safe: 1, everywhere: 1 },
-          },
-        }),
-      ),
+  ...Object.entries(PEER_MESSAGES).map(([type, message]) => ({
+    name: `a message of a node: ${type}`,
+    seed: () => flat(encodePeerMessage(message)),
     decode: decodePeerMessage,
+  })),
+  {
+    name: 'a catalogue',
+    seed: () => Buffer.from(JSON.stringify(CATALOG)),
+    decode: (bytes) => {
+      const catalog = parseCatalog(jsonIn(bytes));
+      // What every node and gateway does with it at once.
+      if (catalog !== undefined) placesOf(catalog, 2);
+    },
   },
   {
     name: 'an entry',
@@ -391,7 +404,7 @@ function random(seed: number): (bound: number) => number {
   };
 }
 
-/** Headers that promise more than comes: lists, maps, texts, extensions, of every width. */
+/** Headers that promise more than comes: lists, maps, texts, extensions, of every width; the beginnings of JSON; a digit too many. */
 const HEADERS = [
   [0xdd, 0xff, 0xff, 0xff, 0xff],
   [0xdd, 0x01, 0xff, 0xff, 0xff],
@@ -406,6 +419,7 @@ const HEADERS = [
   [0x81],
   [0x5b],
   [0x7b, 0x22, 0x61, 0x22, 0x3a],
+  [0x39],
 ];
 
 function mutant(seed: Uint8Array, next: (bound: number) => number): Buffer {

@@ -67,6 +67,8 @@ export interface Catalog {
 export const DEFAULT_DATABASE = 'main';
 export const CATALOG_KEY = 'account/catalog';
 const SCHEMA = 1;
+/** Of an account: as many as the largest cluster file and all that clients may add. Whoever reads a catalogue makes an object for each. */
+const MOST_PARTITION_SETS = 100_000;
 
 /** Of a new account: one database with the file's containers. */
 export function firstCatalog(containers: readonly ContainerConfig[], at: number): Catalog {
@@ -153,7 +155,8 @@ function isCatalog(value: unknown): value is Catalog {
     databases.every(isDatabase) &&
     Array.isArray(containers) &&
     containers.every(isContainer) &&
-    containers.every(({ database }) => databases.some(({ number }) => number === database))
+    containers.every(({ database }) => databases.some(({ number }) => number === database)) &&
+    containers.reduce((sum, { partitionSets }) => sum + partitionSets, 0) <= MOST_PARTITION_SETS
   );
 }
 
@@ -166,6 +169,7 @@ function isContainer(value: unknown): value is ContainerEntry {
   const { id, prefix, partitionKey, defaultTtl = 0, throughput = 0, extra = {} } = value;
   return (
     areCounts(value, 'database', 'number', 'at', 'version', 'partitionSets', 'firstRange') &&
+    value['partitionSets'] !== 0 &&
     typeof id === 'string' &&
     typeof prefix === 'string' &&
     areTexts(partitionKey) &&

@@ -86,6 +86,8 @@ describe('the catalogue', () => {
     ['CATALOG_DAMAGED', { ...FIRST, version: 'x' }],
     ['CATALOG_DAMAGED', { ...FIRST, databases: [] }],
     ['CATALOG_DAMAGED', { ...FIRST, containers: [{ id: 'x' }] }],
+    ['CATALOG_DAMAGED', { ...FIRST, containers: [{ ...FIRST.containers[0]!, partitionSets: 0 }] }],
+    ['CATALOG_DAMAGED', { ...FIRST, containers: [{ ...FIRST.containers[0]!, partitionSets: 2 ** 31 }] }],
     ['CATALOG_DAMAGED', null],
     ['CATALOG_DAMAGED', []],
     ['CATALOG_DAMAGED', 'text'],
