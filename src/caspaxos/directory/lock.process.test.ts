@@ -22,35 +22,41 @@ function canMakeNamespaces(): boolean {
   }
 }
 
-function hold(directory: string): ChildProcessByStdio<null, Readable, Readable> {
-  const child = spawn('unshare', [...IN_NAMESPACE, process.execPath, HOLDER, directory], {
+function hold(directory: string, kind: string): ChildProcessByStdio<null, Readable, Readable> {
+  const child = spawn('unshare', [...IN_NAMESPACE, process.execPath, HOLDER, directory, kind], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child;
 }
 
-test('a directory is refused to a process of another namespace, and free when its holder was killed', async (context) => {
-  if (!canMakeNamespaces())
-    notRun(context, {
-      what: 'PID namespaces cannot be made here',
-      how: 'run on Linux with util-linux, where users may make namespaces or as root',
-    });
-  const directory = join(temporaryDirectory(), 'data');
-  const first = hold(directory);
-  await once(first.stdout, 'data');
-  const second = hold(directory);
-  const said = text(second.stderr);
-  const [code] = (await once(second, 'exit')) as [number];
-  expect(code).not.toBe(0);
-  expect(await said).toContain('DATA_LOCKED');
-  first.kill('SIGKILL');
-  // With the namespace's first process all of it ends, and only then its output does.
-  await once(first.stdout, 'close');
-  const third = hold(directory);
-  const [id] = (await once(third.stdout, 'data')) as [Buffer];
-  expect(String(id)).toMatch(/^[0-9a-f-]{36}\n$/);
-});
+test.for([
+  ['acceptor', /^[0-9a-f-]{36}\n$/, 'DATA_LOCKED'],
+  ['node', /^open\n$/, 'DATA_IN_USE'],
+] as const)(
+  'the directory of %s is refused to a process of another namespace, and free when its holder was killed',
+  async ([kind, opened, refusal], context) => {
+    if (!canMakeNamespaces())
+      notRun(context, {
+        what: 'PID namespaces cannot be made here',
+        how: 'run on Linux with util-linux, where users may make namespaces or as root',
+      });
+    const directory = join(temporaryDirectory(), 'data');
+    const first = hold(directory, kind);
+    await once(first.stdout, 'data');
+    const second = hold(directory, kind);
+    const said = text(second.stderr);
+    const [status] = (await once(second, 'exit')) as [number];
+    expect(status).not.toBe(0);
+    expect(await said).toContain(refusal);
+    first.kill('SIGKILL');
+    // With the namespace's first process all of it ends, and only then its output does.
+    await once(first.stdout, 'close');
+    const third = hold(directory, kind);
+    const [printed] = (await once(third.stdout, 'data')) as [Buffer];
+    expect(String(printed)).toMatch(opened);
+  },
+);
 
 test("another user's lock is not taken for a stale one, and is named", async (context) => {
   if (process.getuid?.() !== 0)

@@ -1,10 +1,16 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDirectory } from '../../../test/caspaxos/directories.ts';
 import { notRun } from '../../../test/support/not-run.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
+
+vi.mock('node:fs', async (original) => {
+  const module = await original<typeof import('node:fs')>();
+  return { ...module, renameSync: vi.fn(module.renameSync) };
+});
+const real = await vi.importActual<typeof import('node:fs')>('node:fs');
 
 async function held(directory: string): Promise<DirectoryLock> {
   const lock = await lockDirectory(directory);
@@ -48,6 +54,31 @@ test('what a killed process left is taken away, and nothing else', async () => {
   await held(directory);
   expect(existsSync(join(directory, STALE))).toBe(false);
   expect(existsSync(join(directory, 'data.mdb'))).toBe(true);
+});
+
+test('so is the socket of one that was killed before it had its name, and not of one that is about to get it', async () => {
+  const directory = temporaryDirectory();
+  await leaveStale(directory, `new-${STALE}`);
+  const alive = `new-owner-2-${'0'.repeat(16)}.sock`;
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(join(directory, alive), resolve);
+  });
+  onTestFinished(() => void server.close());
+  await held(directory);
+  expect(readdirSync(directory).filter((name) => name.startsWith('new-'))).toEqual([alive]);
+});
+
+test('one whose socket was taken away before it had its name begins anew', async () => {
+  const directory = temporaryDirectory();
+  vi.mocked(renameSync).mockImplementationOnce((from, to) => {
+    rmSync(from);
+    real.renameSync(from, to);
+  });
+  const lock = await held(directory);
+  await expect(lockDirectory(directory)).rejects.toMatchObject({ code: 'DATA_LOCKED' });
+  lock.release();
+  expect(readdirSync(directory)).toEqual([]);
 });
 
 test('of many that take over at once exactly one has it', async () => {

@@ -6,6 +6,9 @@
  * all the others that stand there. One that refuses will never answer again, and is taken away; one that answers is somebody who has the
  * directory or wants it too. So of two that try each other at least one finds the other, and never both have it. If both find each other,
  * the lesser name stays and looks again.
+ *
+ * Whoever has it takes away the sockets of those that were killed before they had appeared. One of them may only be about to listen: it
+ * finds its socket gone when it gives it its name, and begins anew.
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -15,10 +18,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { asCasPaxosError, CasPaxosError } from '../errors.ts';
 
 const NAME = /^owner-(\d+)-[0-9a-f]{16}\.sock$/;
+/** Of a process that was about to appear. */
+const UNNAMED = /^new-owner-\d+-[0-9a-f]{16}\.sock$/;
 /** The kernel takes no more for the path of a socket, and Node would cut it off. */
 const MOST_PATH_BYTES = 100;
 const LOOKS = 10;
 const LOOK_AGAIN_MS = 20;
+const MOST_BEGINNINGS = 10;
 
 export interface DirectoryLock {
   release(): void;
@@ -30,7 +36,10 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   try {
     for (let look = 1; ; look += 1) {
       const others = await othersIn(own);
-      if (others.length === 0) return own;
+      if (others.length === 0) {
+        await takeAwayUnnamed(own);
+        return own;
+      }
       if (look < LOOKS && others.every((name) => own.name < name)) {
         await pause(LOOK_AGAIN_MS);
         continue;
@@ -55,7 +64,7 @@ interface Own extends DirectoryLock {
 }
 
 /** It listens before it has the name by which others look for it: what refuses under such a name is gone for good. */
-async function appear(directory: string): Promise<Own> {
+async function appear(directory: string, beginning = 1): Promise<Own> {
   const name = `owner-${process.pid}-${randomBytes(8).toString('hex')}.sock`;
   const fd = opened(directory);
   const pathOf = (of: string): string => socketPath(directory, fd, of);
@@ -74,6 +83,9 @@ async function appear(directory: string): Promise<Own> {
     return { name, directory, pathOf, release };
   } catch (error) {
     release();
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    const wasTakenAway = code === 'ENOENT' && syscall === 'rename';
+    if (wasTakenAway && beginning < MOST_BEGINNINGS) return await appear(directory, beginning + 1);
     const why = `The data directory ${directory} cannot be locked; it has to lie where Unix sockets can be made`;
     throw asCasPaxosError(error, 'STORE_FAILED', why);
   }
@@ -96,6 +108,15 @@ async function othersIn({ name, directory, pathOf }: Own): Promise<readonly stri
     else rmSync(join(directory, other), { force: true });
   }
   return others;
+}
+
+/** Nothing depends on it: what cannot be tried, or taken away, stays. */
+async function takeAwayUnnamed({ directory, pathOf }: Own): Promise<void> {
+  for (const name of readdirSync(directory)) {
+    if (!UNNAMED.test(name)) continue;
+    const isAlive = await answers(pathOf(name), join(directory, name)).catch(() => true);
+    if (!isAlive) rmSync(join(directory, name), { force: true });
+  }
 }
 
 function listen(path: string): Promise<Server> {
