@@ -41,7 +41,10 @@ export interface AgentHostOptions {
   /** Where the metrics of this host's agents are registered. */
   readonly metrics?: Registry;
   readonly host?: Host;
-  /** The data were last used under another boot or on another machine. Asked for every agent. */
+  /**
+   * The data were last used under another boot or on another machine, so no lock shows that the process that had them is gone: an agent waits
+   * a lease before it has any rights. Asked for every agent.
+   */
   readonly isDirectoryStrange?: () => boolean;
 }
 

@@ -1,6 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { memoryUrls, openFor } from '../../test/caspaxos/clusters.ts';
-import { configurationFor, FailoverAgent, MemoryPartitionSet, PROFILES, registerOf } from './index.ts';
+import {
+  configurationFor,
+  FailoverAgent,
+  type FailoverAgentOptions,
+  MemoryPartitionSet,
+  PROFILES,
+  registerOf,
+} from './index.ts';
 
 const REGIONS = ['west', 'east', 'north'];
 /** Of virtual time. */
@@ -20,23 +27,35 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
 
 /** Three regions in this process, whose time passes as fast as they can use it, with real agents, a real cluster and drivers in memory. */
 class Fleet {
-  readonly data = new MemoryPartitionSet(REGIONS);
+  readonly regions: readonly string[];
+  readonly data: MemoryPartitionSet;
   readonly agents = new Map<string, FailoverAgent>();
   readonly acknowledged: string[] = [];
   readonly urls = memoryUrls(3);
   #writes = 0;
 
+  constructor(regions: readonly string[] = REGIONS) {
+    this.regions = regions;
+    this.data = new MemoryPartitionSet(regions);
+  }
+
   async start(...regions: readonly string[]): Promise<void> {
     await inTime(Promise.all(regions.map((region) => this.#start(region))));
   }
 
-  async #start(region: string): Promise<void> {
+  /** With data that were last used on another machine. */
+  async startElsewhere(region: string): Promise<void> {
+    await inTime(this.#start(region, { isDirectoryStrange: () => true }));
+  }
+
+  async #start(region: string, more: Pick<FailoverAgentOptions, 'isDirectoryStrange'> = {}): Promise<void> {
     const agent = await FailoverAgent.start({
       acceptors: this.urls,
       region,
       partitionSet: 'orders',
       driver: this.data.driver(region),
-      configuration: configurationFor(REGIONS, { timings: PROFILES.fast }),
+      configuration: configurationFor(this.regions, { timings: PROFILES.fast }),
+      ...more,
       sendHint: (_, hint) => {
         for (const [other, peer] of this.agents) if (other !== region) setTimeout(() => peer.onHint(hint), 1);
       },
@@ -132,6 +151,25 @@ describe('agents in a real process', () => {
     await inTime(north.post({ kind: 'switchover', target: 'north' }, { id: 'i1', who: 'ada' }));
     await fleet.writesAt('north');
     expect(fleet.agents.get('north')!.state).toMatchObject({ writer: 'north', pin: 'north' });
+  });
+
+  test.each([
+    ['in its place, writes without a wait', (one: Fleet) => one.start('west'), false],
+    [
+      'on another machine, waits until the one before can have no lease',
+      (one: Fleet) => one.startElsewhere('west'),
+      true,
+    ],
+  ] as const)('a process that begins again %s', async (_, begin, isWaiting) => {
+    await fleet.end();
+    fleet = new Fleet(['west']);
+    await fleet.start('west');
+    await fleet.writesAt('west');
+    await fleet.kill('west');
+    const begunAt = performance.now();
+    await begin(fleet);
+    await fleet.writesAt('west');
+    expect(performance.now() - begunAt >= PROFILES.fast.leaseMs).toBe(isWaiting);
   });
 
   test('a wish that cannot be honoured is refused with the field that is wrong', async () => {

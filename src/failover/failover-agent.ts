@@ -30,7 +30,7 @@ import { countersOf } from './policy-counters.ts';
 
 export interface FailoverAgentOptions extends Pick<
   AgentHostOptions,
-  'sendHint' | 'onEvent' | 'logger' | 'metrics' | 'policy' | 'host'
+  'sendHint' | 'onEvent' | 'logger' | 'metrics' | 'policy' | 'host' | 'isDirectoryStrange'
 > {
   readonly acceptors: readonly string[];
   readonly region: RegionName;
