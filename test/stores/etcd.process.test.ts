@@ -424,8 +424,19 @@ describe('a member that does not sync its log', () => {
   test('is found out, and told from one that does', async () => {
     const unsafe = await startEtcd(undefined, undefined, ['--unsafe-no-fsync']);
     onTestFinished(() => unsafe.close());
-    const found = await lookedAt(openAt(unsafe.urlOf('x')), 6);
+    const store = openAt(unsafe.urlOf('x'));
+    const found = await lookedAt(store, 6);
     expect(found.at(-1)).toContain('start etcd without --unsafe-no-fsync');
+    expect(store.lineage.broken).toBeUndefined();
+    await unsafe.kill();
+    await unsafe.start();
+    await until('it is back', () => store.list('', 1));
+    await store.lookAgain();
+    // Nobody knows what it had of the moments before the look.
+    expect(store.lineage.broken).toEqual({
+      code: 'ACCEPTOR_BEHIND',
+      why: 'it ended after it was seen that it answers before its log is on disk, and may have forgotten what it answered',
+    });
     const well = openAt(urlWith({}));
     expect(new Set(await lookedAt(well, 6))).toEqual(new Set(['there was no error']));
     await server.stop();

@@ -69,6 +69,27 @@ describe('postgres', () => {
     );
   });
 
+  test('that another takes the place of behind a pooler is found out by the next look, on the same connection', async () => {
+    // What the server behind the pooler says of itself: the function of the same name comes later on the path of this user.
+    await server.query(`CREATE ROLE pooled LOGIN SUPERUSER PASSWORD 'secret'`);
+    await server.query('ALTER ROLE pooled SET search_path = fake, pg_catalog');
+    await server.query('CREATE SCHEMA fake');
+    await server.query('CREATE TABLE fake.server (system_identifier bigint)');
+    await server.query('INSERT INTO fake.server VALUES (1)');
+    await server.query(
+      'CREATE FUNCTION fake.pg_control_system() RETURNS SETOF fake.server LANGUAGE sql AS $$ SELECT * FROM fake.server $$',
+    );
+    const url = `postgres://pooled:secret@127.0.0.1:${server.port}/postgres?table=fake.documents`;
+    const store = new PostgresStore(url, OPTIONS);
+    const acceptor = await named(store);
+    expect(store.lineage.line).toMatch(/^system 1, timeline \d+$/);
+    await store.lookAgain();
+    await server.query('UPDATE fake.server SET system_identifier = 2');
+    await store.lookAgain();
+    expect(store.lineage.broken).toMatchObject({ code: 'ACCEPTOR_PROMOTED' });
+    expect(await codeOf(acceptor.handle([accept('k', 1, 'v')], 0))).toBe('ACCEPTOR_PROMOTED');
+  });
+
   test('tells every user its line of memory', async () => {
     await server.query(`CREATE ROLE plain LOGIN PASSWORD 'secret'`);
     await server.query('GRANT CREATE ON SCHEMA public TO plain');

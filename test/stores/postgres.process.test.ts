@@ -312,6 +312,22 @@ describe('postgres that becomes unsafe while it is used', () => {
     await until('it is well again', () => store.lookAgain().then(() => true));
   });
 
+  test('and gets another time zone meanwhile is still the same life of it', async () => {
+    const store = await preparedAt(newPlace('changed'));
+    await store.lookAgain();
+    onTestFinished(async () => {
+      await server.query('ALTER SYSTEM RESET timezone');
+      await server.query('SELECT pg_reload_conf()');
+    });
+    await configure('fsync = off');
+    expect(await errorOf(store.lookAgain())).toMatchObject(refused('set fsync = on'));
+    await server.query('ALTER SYSTEM RESET fsync');
+    await server.query(`ALTER SYSTEM SET timezone = 'Asia/Kathmandu'`);
+    await server.query('SELECT pg_reload_conf()');
+    await until('it is well again', () => store.lookAgain().then(() => true));
+    expect(store.lineage.broken).toBeUndefined();
+  });
+
   test('and ends before that is mended is not used again, by anybody', async () => {
     const place = newPlace('changed');
     const store = await preparedAt(place);

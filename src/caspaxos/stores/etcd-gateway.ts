@@ -11,6 +11,7 @@ import { CasPaxosError } from '../errors.ts';
 import type { Lineage } from './lineage.ts';
 import { isAuthenticationOff, type Refusal, refusalIn } from './etcd-refusals.ts';
 import { defectOf, SyncWatch } from './etcd-safety.ts';
+import { SafetyWatch } from './safety-watch.ts';
 import type { StoreOptions } from './store.ts';
 import type { StoreCalls } from './store-calls.ts';
 import type { StoreHost, StoreUrl } from './store-url.ts';
@@ -81,6 +82,7 @@ export class EtcdGateway {
   #requests = 0;
   /** Of each member, as the URL names them. */
   readonly #watches: readonly SyncWatch[];
+  readonly #safety: readonly SafetyWatch[];
   /** The member in use. */
   #at = 0;
   #token: Promise<string | undefined> | undefined;
@@ -95,6 +97,7 @@ export class EtcdGateway {
     this.#url = url;
     this.#lineage = lineage;
     this.#watches = url.hosts.map(() => new SyncWatch());
+    this.#safety = url.hosts.map(() => new SafetyWatch(lineage));
     this.#password = url.password ?? process.env['ETCD_PASSWORD'];
     this.#timeoutMs = options.timeoutMs;
     const { tls } = url;
@@ -137,7 +140,13 @@ export class EtcdGateway {
     if (answer?.status !== 200) return;
     const unsynced = 'answers before its log is on disk: start etcd without --unsafe-no-fsync';
     const what = defectOf(answer.text) ?? (watch.syncs(begun, answer.text) ? undefined : unsynced);
-    if (what !== undefined) throw new CasPaxosError('STORE_FAILED', `Acceptor ${this.#url.place} ${what}.`);
+    const { life } = watch;
+    if (what === undefined) {
+      if (life !== undefined) this.#safety[at]!.safe(life);
+      return;
+    }
+    if (life !== undefined) this.#safety[at]!.unsafe(life, what);
+    throw new CasPaxosError('STORE_FAILED', `Acceptor ${this.#url.place} ${what}.`);
   }
 
   close(): void {

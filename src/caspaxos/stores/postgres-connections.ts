@@ -145,8 +145,6 @@ export class PostgresConnections {
     this.#meter(client, lane);
     await client.connect();
     await this.#lookAround(client);
-    this.#requests += 1;
-    this.#watch.line(await lineOf(client));
     lane.isReady = lane.socket === socket;
     return client;
   }
@@ -177,14 +175,22 @@ export class PostgresConnections {
     };
   }
 
-  /** Refuses a server that would lose what it answered, and tells it how long statements may take. */
+  /**
+   * Refuses a server that would lose what it answered, and tells it how long statements may take. Behind a pooler a connection may lead to
+   * another server than before, so the line of memory is asked for each time.
+   */
   async #lookAround(client: Client): Promise<void> {
     const values = [this.#table.name, String(this.#options.timeoutMs)];
     this.#requests += 1;
     const { rows } = await client.query<Circumstances>(LOOK_AROUND, values);
     const found = rows[0]!;
     const complaint = complaintAbout(found, this.#table);
-    if (complaint === undefined) return this.#watch.safe(found.life);
+    if (complaint === undefined) {
+      this.#requests += 1;
+      this.#watch.line(await lineOf(client));
+      this.#watch.safe(found.life);
+      return;
+    }
     if (complaint.forgets) this.#watch.unsafe(found.life, complaint.what);
     throw new CasPaxosError('STORE_FAILED', `Acceptor ${this.#target.place} ${complaint.what}.`);
   }

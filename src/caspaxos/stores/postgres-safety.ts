@@ -6,7 +6,7 @@ import type { PostgresTable } from './postgres-statements.ts';
 
 /** What a server says of itself. */
 export interface Circumstances {
-  /** When it was started: the name of its life. */
+  /** When it was started, in microseconds: the name of its life. As a date it would be another one in another time zone. */
   readonly life: string;
   readonly release: number;
   readonly standby: boolean;
@@ -34,7 +34,7 @@ const OLDEST_RELEASE = 120_000;
  * all of a table that has grown since, for every write, until somebody analyses it.
  */
 export const LOOK_AROUND = `
-  SELECT pg_postmaster_start_time()::text AS life,
+  SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text AS life,
     current_setting('server_version_num')::int AS release, pg_is_in_recovery() AS standby,
     current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
     current_setting('zero_damaged_pages') AS zeroes, current_setting('ignore_invalid_pages', true) AS ignores,

@@ -134,6 +134,30 @@ describe('a store that was found to have forgotten', () => {
   });
 });
 
+test('an identity that changes faster than it can be written is not written for ever', async () => {
+  const store = newStore();
+  await named(store);
+  let tries = 0;
+  const racing: AcceptorStore = {
+    url: store.url,
+    concurrency: 1,
+    read: (keys) => store.read(keys),
+    list: (after, limit) => store.list(after, limit),
+    close: () => store.close(),
+    // Somebody else is always faster.
+    write: async (writes) => {
+      tries += 1;
+      await replaceIdentity(store, { ...(await identityOf(store)), createdAt: String(tries) });
+      return store.write(writes);
+    },
+  };
+  await expect((await named(racing)).reserve('c')).rejects.toMatchObject({
+    code: 'STORE_FAILED',
+    message: `The identity of ${store.url} changes faster than it can be written: look at who else writes to it.`,
+  });
+  expect(tries).toBe(16);
+});
+
 describe('the line of memory', () => {
   test('is written down with the identity, and a server of another line is refused by everybody', async () => {
     const store = newStore();

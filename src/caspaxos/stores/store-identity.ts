@@ -99,17 +99,8 @@ export class StoreIdentity {
   }
 
   /** Replaces the document by what `edit` makes of it; undefined leaves it. */
-  async edit(edit: (identity: IdentityDocument) => Promise<IdentityDocument | undefined>): Promise<void> {
-    for (;;) {
-      const { seen } = this;
-      const [document] = await this.#store.read([IDENTITY_KEY]);
-      const edited = await edit(this.verify(this.decode(document), seen));
-      if (edited === undefined) return;
-      const text = encodeIdentity(edited);
-      const [result] = await this.#store.write([{ key: IDENTITY_KEY, text, expected: document?.version }]);
-      if (result?.result === 'written') return;
-      if (result?.result === 'failed') throw asCasPaxosError(result.error, 'STORE_FAILED', this.#store.url);
-    }
+  edit(edit: (identity: IdentityDocument) => Promise<IdentityDocument | undefined>): Promise<void> {
+    return this.#replace(async (identity, seen) => edit(this.verify(identity, seen)));
   }
 
   /** Runs work on the store, unless it is lost. When the work finds it lost, that is made lasting before anybody hears of it. */
@@ -260,7 +251,8 @@ export class StoreIdentity {
     this.#isRetiring = true;
     this.#retiredAt = this.#host.now();
     try {
-      if (await this.#writeFinding(this.#finding)) this.#finding = undefined;
+      await this.#writeFinding(this.#finding);
+      this.#finding = undefined;
     } catch {
       // The store is away, or refuses: whoever asks for it next is refused all the same.
     } finally {
@@ -268,18 +260,30 @@ export class StoreIdentity {
     }
   }
 
-  /** Whether nothing is left to be written. */
-  async #writeFinding({ id, retired }: Finding): Promise<boolean> {
-    for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
-      const [document] = await this.#store.read([IDENTITY_KEY]);
-      const identity = this.decode(document);
+  async #writeFinding({ id, retired }: Finding): Promise<void> {
+    await this.#replace(async (identity) => {
       // Emptied or exchanged meanwhile, or retired by another process.
-      if (identity?.id !== id || identity.retired !== undefined) return true;
-      const text = encodeIdentity({ ...identity, retired });
-      const [result] = await this.#store.write([{ key: IDENTITY_KEY, text, expected: document!.version }]);
-      if (result?.result === 'written') return true;
-      if (result?.result === 'failed') return false;
+      if (identity?.id !== id || identity.retired !== undefined) return undefined;
+      return { ...identity, retired };
+    });
+  }
+
+  /** `make` gets the document as it is, each time that somebody else was faster, and what was known when it was asked for. */
+  async #replace(
+    make: (identity: IdentityDocument | undefined, seen: Seen) => Promise<IdentityDocument | undefined>,
+  ): Promise<void> {
+    const { url } = this.#store;
+    for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
+      const { seen } = this;
+      const [document] = await this.#store.read([IDENTITY_KEY]);
+      const made = await make(this.decode(document), seen);
+      if (made === undefined) return;
+      const write = { key: IDENTITY_KEY, text: encodeIdentity(made), expected: document?.version };
+      const [result] = await this.#store.write([write]);
+      if (result?.result === 'written') return;
+      if (result?.result === 'failed') throw asCasPaxosError(result.error, 'STORE_FAILED', url);
     }
-    return false;
+    const message = `The identity of ${url} changes faster than it can be written: look at who else writes to it.`;
+    throw new CasPaxosError('STORE_FAILED', message);
   }
 }
