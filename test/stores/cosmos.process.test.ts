@@ -113,8 +113,12 @@ async function serve(http: Server, answer: RequestListener): Promise<number> {
   return (http.address() as AddressInfo).port;
 }
 
-function accountAt(level: string | undefined): string {
-  return JSON.stringify({ userConsistencyPolicy: { defaultConsistencyLevel: level } });
+function accountAt(level: string | undefined, more: object = {}): string {
+  return JSON.stringify({ userConsistencyPolicy: { defaultConsistencyLevel: level }, ...more });
+}
+
+function containerWith(more: object): string {
+  return JSON.stringify({ id: 'c', partitionKey: { paths: ['/shard'], version: 2 }, ...more });
 }
 
 function clientOfAccount(): CosmosClient {
@@ -239,18 +243,25 @@ describe('the account', () => {
       });
   });
 
-  test('that is weakened while it is used is noticed by the next look', async () => {
-    let level = 'Strong';
-    const container = JSON.stringify({ id: 'c', partitionKey: { paths: ['/shard'], version: 2 } });
+  test.each([
+    ['weakened', { account: accountAt('Session') }, 'Strong'],
+    [
+      'written in several regions',
+      { account: accountAt('Strong', { enableMultipleWriteLocations: true }) },
+      'written in one region',
+    ],
+    ['made to forget items', { container: containerWith({ defaultTtl: 60 }) }, 'time to live'],
+  ])('that is %s while it is used is noticed by the next look', async (_, later, why) => {
+    let now = { account: accountAt('Strong'), container: containerWith({}) };
     const port = await serve(createServer(), ({ url = '' }, response) => {
-      response.end(url.includes('/colls/') ? container : accountAt(level));
+      response.end(url.includes('/colls/') ? now.container : now.account);
     });
     const store = openAt(`cosmos://:${btoa('key')}@127.0.0.1:${port}/d/c`);
     await store.lookAgain();
-    level = 'Session';
+    now = { ...now, ...later };
     expect(await errorOf(store.lookAgain())).toMatchObject({
       code: 'STORE_FAILED',
-      message: expect.stringContaining('Strong'),
+      message: expect.stringContaining(why),
     });
   });
 

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDbStore, openAcceptor, StoreAcceptor } from 'baton/caspaxos';
@@ -160,15 +161,14 @@ describe('the URL', () => {
 describe('a server that', () => {
   /** Answers as told, whatever is asked; the first request looks at the table. */
   async function answering(
-    answer: (action: string, response: ServerResponse) => void,
+    answer: (action: string, response: ServerResponse, request: IncomingMessage) => void,
     more: object = {},
   ): Promise<DynamoDbStore> {
     const http = createServer((request: IncomingMessage, response) => {
-      request.resume();
       const action = String(request.headers['x-amz-target']).split('.')[1]!;
-      if (action === 'DescribeTable')
-        return void response.end(JSON.stringify({ Table: { ...TABLE, ...more } }));
-      return answer(action, response);
+      if (action === 'DescribeTable') response.end(JSON.stringify({ Table: { ...TABLE, ...more } }));
+      else answer(action, response, request);
+      request.resume();
     });
     await new Promise<void>((resolve) => {
       http.listen(0, '127.0.0.1', resolve);
@@ -203,6 +203,23 @@ describe('a server that', () => {
     for (const call of [() => store.read(['k']), () => store.list('', 1)])
       expect(await errorOf(call())).toMatchObject({ code, message: expect.stringContaining(why) });
     expect(store.requests).toBe(0);
+  });
+
+  test('may lag is asked for what it has answered, by every read', async () => {
+    const asked: string[] = [];
+    const note = async (
+      action: string,
+      response: ServerResponse,
+      request: IncomingMessage,
+    ): Promise<void> => {
+      asked.push(`${action} ${/"ConsistentRead":(\w+)/.exec(await textOf(request))?.[1]}`);
+      response.end('{}');
+    };
+    const store = await answering((...one) => void note(...one));
+    await store.read(['k']);
+    await store.list('', 1);
+    await store.holdsAny('k');
+    expect(new Set(asked)).toEqual(new Set(['BatchGetItem true', 'Query true']));
   });
 
   test('makes a global table of it while it is used is noticed by the next look', async () => {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { statSync, truncateSync, writeFileSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -30,6 +30,17 @@ test('a path that cannot be a directory is a clear error', () => {
   const file = join(root, 'a-file');
   writeFileSync(file, 'something else');
   expect(() => new LmdbStore(file)).toThrow(expect.objectContaining({ code: 'STORE_FAILED' }));
+});
+
+test('a data file that was cut short is refused, and not opened', async () => {
+  const path = join(root, 'cut');
+  const store = new LmdbStore(path);
+  for (let at = 0; at < 20; at += 1)
+    await store.write([{ key: `k${at}`, text: 'x'.repeat(10_000), expected: undefined }]);
+  await store.close();
+  const file = join(path, 'data.mdb');
+  truncateSync(file, statSync(file).size / 2);
+  expect(() => new LmdbStore(path)).toThrow(expect.objectContaining({ code: 'DATA_CORRUPT' }));
 });
 
 test('a directory that was put in the place of another is the one that is opened', async () => {
