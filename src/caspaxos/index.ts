@@ -1,5 +1,6 @@
 /** CASPaxos: a register that changes by compare-and-swap and lives on several independent acceptors. */
 export type { Acceptor, AcceptorDescription } from './acceptors.ts';
+export { checkServes } from './claims.ts';
 export { Cluster, type ClusterEvents, type ClusterOptions, openCluster } from './cluster.ts';
 export * from './core/index.ts';
 export type { ClusterCounters, ClusterLatencies } from './counters.ts';
@@ -20,13 +21,16 @@ export { NODE_HOST } from './node-host.ts';
 export { isService, openAcceptor, openStore, printableUrl } from './open-acceptor.ts';
 export * from './outcomes.ts';
 export { isRunning, type ProcessName, thisProcess } from './process-name.ts';
+export { retirementAsOldCopy, retirementError } from './retired.ts';
 export { DiskAcceptor, type DiskAcceptorOptions } from './service/disk-acceptor.ts';
 export { Journal, type JournalOptions, type JournalRecord } from './service/journal.ts';
 export type { ServiceTls } from './service/client.ts';
 export { AcceptorServer, type AcceptorServerOptions, refuseToListenOpenly } from './service/server.ts';
+export type { Standing } from './service/wire.ts';
 export * as storeFaults from './stores/faults.ts';
 export { AzureBlobStore } from './stores/azure-blob.ts';
 export { CosmosStore } from './stores/cosmos.ts';
+export { decodeIdentity, encodeIdentity, type IdentityDocument } from './stores/documents.ts';
 export { DynamoDbStore } from './stores/dynamodb.ts';
 export { EtcdStore } from './stores/etcd.ts';
 export { readStoreUrl, STORE_SCHEMES, withLocalFiles, withPassword } from './stores/forms.ts';

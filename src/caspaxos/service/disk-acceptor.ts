@@ -28,7 +28,7 @@ import { type DirectoryLock, lockDirectory } from '../directory/lock.ts';
 import { hasRoomFor, isNoRoom } from '../directory/room.ts';
 import { asCasPaxosError, CasPaxosError, diskFull } from '../errors.ts';
 import { thisProcess } from '../process-name.ts';
-import { retirementError } from '../retired.ts';
+import { retirementAsOldCopy, retirementError } from '../retired.ts';
 import { decodeIdentity, encodeIdentity, type IdentityDocument } from '../stores/documents.ts';
 import { IDENTITY_KEY } from '../stores/keys.ts';
 import { flattenEntries, IN_THE_JOURNAL, type JournalEntry, pack, replayEntries, unpack } from './codec.ts';
@@ -180,14 +180,9 @@ export class DiskAcceptor implements Acceptor {
    */
   retire(id: string, seen: Standing, told: Standing): Promise<void> {
     return this.#inTurn(async () => {
-      if (id !== this.id || (seen.sequence <= told.sequence && seen.set <= told.set))
+      if (id !== this.id)
         throw new CasPaxosError('PROTOCOL_MISMATCH', `Acceptor ${this.id} is no old copy of ${id}.`);
-      const [what, was, is] =
-        seen.set > told.set
-          ? ['it knows set', seen.set, told.set]
-          : ['it is at', seen.sequence, told.sequence];
-      const why = `Acceptor ${id} is not used any more: ${what} ${is} but had been at ${was}, as from an old copy. Replace it.`;
-      const retired = { code: 'ACCEPTOR_BEHIND', why, at: new Date().toISOString() };
+      const retired = { ...retirementAsOldCopy(id, seen, told), at: new Date().toISOString() };
       this.#retired ??= retired;
       // For what must be written there is the reserve.
       if (this.retiredForGood === undefined)

@@ -16,7 +16,7 @@ import {
 import { type Configuration, configurationFor, PROFILES } from '../../failover/index.ts';
 import { latencyModel, plainLink } from '../core/index.ts';
 import type { SimProcess } from '../process.ts';
-import { AcceptorService, RemoteAcceptor } from '../registers/remote.ts';
+import { AcceptorService, RemoteAcceptor } from '../registers/service.ts';
 import { StoreServer } from '../registers/store-server.ts';
 import type { ScheduledFault, SimulationFailure } from '../seeded-run.ts';
 import { World } from '../world.ts';

@@ -17,6 +17,7 @@ import {
 } from '../../caspaxos/index.ts';
 import { type Ballot, compareBallots, formatBallot } from '../../protocol/index.ts';
 import { ERASABLE_KEY } from './history.ts';
+import { IDENTITY_KEY, REGISTER_KEYS } from './store-server.ts';
 
 interface Accepted {
   readonly ballot: Ballot;
@@ -40,9 +41,6 @@ export interface Chosen {
   readonly version: number;
   readonly operations: readonly string[];
 }
-
-const REGISTER_KEYS = 'register/';
-const IDENTITY_KEY = 'identity';
 
 export class Ancestry {
   readonly #urls: readonly string[];

@@ -24,7 +24,8 @@ import { type Fairness, fairness } from './fair.ts';
 import { acceptorName, clientName } from './faults.ts';
 import { commitOf, ERASABLE_KEY, History, type RecordedCall } from './history.ts';
 import { onRecord, Phases } from './phases.ts';
-import { AcceptorService, RemoteAcceptor, RemoteStore } from './remote.ts';
+import { RemoteStore } from './remote.ts';
+import { AcceptorService, RemoteAcceptor } from './service.ts';
 import { type Defect, StoreServer } from './store-server.ts';
 import { Weather } from './weather.ts';
 

@@ -40,7 +40,9 @@ export interface StoreServerOptions {
 
 /** Counts all writes; lies before every other key and is no document. */
 const SEQUENCE_KEY = '.sequence';
-const REGISTER_KEYS = 'register/';
+/** How the library names the documents that it keeps in a store. */
+export const IDENTITY_KEY = 'identity';
+export const REGISTER_KEYS = 'register/';
 
 export class StoreServer implements AcceptorStore {
   readonly url: string;
