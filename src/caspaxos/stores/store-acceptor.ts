@@ -113,11 +113,7 @@ export class StoreAcceptor implements Acceptor {
 
   async handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
     try {
-      return await this.#identity.guard(() => {
-        const looking = this.#identity.beforeBatch();
-        if (looking === undefined) return this.#handle(requests, index);
-        return looking.then(() => this.#handle(requests, index));
-      });
+      return await this.#identity.guard(() => this.#identity.looked(() => this.#handle(requests, index)));
     } catch (error) {
       throw asCasPaxosError(error, 'STORE_FAILED', this.url);
     }
@@ -125,9 +121,8 @@ export class StoreAcceptor implements Acceptor {
 
   list(after: string, limit: number): Promise<readonly string[]> {
     return this.#identity.guard(async () => {
-      await this.#identity.beforeBatch();
       const from = after === '' ? REGISTER_PREFIX : registerKey(after);
-      const keys = await this.#store.list(from, limit);
+      const keys = await this.#identity.looked(() => this.#store.list(from, limit));
       return keys.map((key) => registerOf(key)).filter((key) => key !== undefined);
     });
   }

@@ -48,7 +48,7 @@ export class StoreIdentity {
   /** Whether everything was well at the last look, and nothing has failed since. */
   #isChecked = false;
   #lookedAt = 0;
-  #isLooking = false;
+  #looking: Promise<void> | undefined;
   #lost: CasPaxosError | undefined;
   /** What is to be written into the identity document of `id`. */
   #finding: Finding | undefined;
@@ -123,13 +123,18 @@ export class StoreIdentity {
     }
   }
 
-  /** Before a batch: now, if something failed since the last look; beside the batch when the last look was a while ago. */
-  beforeBatch(): Promise<void> | undefined {
-    if (!this.#isChecked || !this.#isMember) return this.#look();
-    if (this.#isLooking || this.#host.now() - this.#lookedAt < LOOK_AGAIN_MS) return undefined;
-    // What it finds, the batches after this one are told.
-    void this.guard(() => this.#look()).catch(() => {});
-    return undefined;
+  /**
+   * Carries out a batch with a look at the store: before it, if something failed since the last look; beside it when that was a while
+   * ago. Then nobody is answered before both are there: another process may have retired it long since, and a register that was
+   * written last before an old copy was made has the same version in that copy.
+   */
+  looked<T>(batch: () => Promise<T>): Promise<T> {
+    if (!this.#isChecked || !this.#isMember) return this.#look().then(batch);
+    if (this.#host.now() - this.#lookedAt < LOOK_AGAIN_MS) return batch();
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return Promise.all([batch(), this.#looking]).then(([result]) => result);
   }
 
   async read(): Promise<IdentityDocument | undefined> {
@@ -223,18 +228,15 @@ export class StoreIdentity {
   }
 
   async #look(): Promise<void> {
-    this.#isLooking = true;
-    try {
-      const { seen } = this;
-      const [[document]] = await Promise.all([this.#store.read([IDENTITY_KEY]), this.#store.lookAgain?.()]);
-      const identity = this.verify(this.decode(document), seen);
-      this.checkMember(identity);
-      await this.#takeOverLine(identity, document!);
-      this.#lookedAt = this.#host.now();
-      this.#isChecked = true;
-    } finally {
-      this.#isLooking = false;
-    }
+    const { seen } = this;
+    // The answer may be long under way.
+    const askedAt = this.#host.now();
+    const [[document]] = await Promise.all([this.#store.read([IDENTITY_KEY]), this.#store.lookAgain?.()]);
+    const identity = this.verify(this.decode(document), seen);
+    this.checkMember(identity);
+    await this.#takeOverLine(identity, document!);
+    this.#lookedAt = askedAt;
+    this.#isChecked = true;
   }
 
   /** Documents of earlier versions name no line: they get the one that they are seen on. If that fails, the next look tries again. */
