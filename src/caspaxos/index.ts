@@ -30,7 +30,13 @@ export type { Standing } from './service/wire.ts';
 export * as storeFaults from './stores/faults.ts';
 export { AzureBlobStore } from './stores/azure-blob.ts';
 export { CosmosStore } from './stores/cosmos.ts';
-export { decodeIdentity, encodeIdentity, type IdentityDocument } from './stores/documents.ts';
+export {
+  decodeIdentity,
+  decodeRecord,
+  encodeIdentity,
+  encodeRecord,
+  type IdentityDocument,
+} from './stores/documents.ts';
 export { DynamoDbStore } from './stores/dynamodb.ts';
 export { EtcdStore } from './stores/etcd.ts';
 export { readStoreUrl, STORE_SCHEMES, withLocalFiles, withPassword } from './stores/forms.ts';

@@ -272,6 +272,7 @@ export class Scene {
       concurrency: 4,
       syncMs: () => random.between(0.5, 1.5) * syncMs + this.#weather.slowMs(acceptorName(at)),
       onDurable: () => {},
+      now: () => this.world.now,
     });
   }
 

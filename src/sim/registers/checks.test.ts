@@ -46,6 +46,7 @@ function verdict(
     operations,
     ancestry: new Ancestry([], () => true),
     alarms: [],
+    misused: [],
     unrecovered: [],
     due: [],
     ...evidence,

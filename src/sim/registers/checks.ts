@@ -1,7 +1,7 @@
 /**
  * What must hold of every run, each check under a stable name. They look from different sides: at what clients were told
  * (`linearizability`, `once`, `rejected-means-not-applied`), at what the disks hold (`ancestry`), at what the library itself
- * noticed (`alarm`), and at whether it still does its work (`recovery`, `progress`). `crash` is an exception nobody caught,
+ * noticed (`alarm`), at acceptors that were retired (`retired`), and at whether it still does its work (`recovery`, `progress`). `crash` is an exception nobody caught,
  * `endless` a run that does not come to an end.
  */
 import { checkVersioned, explainVersioned } from '../../check/index.ts';
@@ -21,6 +21,8 @@ export interface Evidence {
   readonly operations: readonly RecordedOperation[];
   readonly ancestry: Ancestry;
   readonly alarms: readonly string[];
+  /** Uses of an acceptor that was retired before. */
+  readonly misused: readonly string[];
   /** Clients and registers that were not back in time after healing. */
   readonly unrecovered: readonly string[];
   /** While faults went on: the calls that could be expected to be done. */
@@ -45,6 +47,7 @@ type Check = (evidence: Evidence, chosen: readonly Chosen[]) => string | undefin
 
 const CHECKS: Readonly<Record<string, Check>> = {
   alarm: ({ alarms }) => alarms[0],
+  retired: ({ misused }) => misused[0],
   ancestry: ({ ancestry }, chosen) => ancestry.violation(chosen),
   linearizability: checkHistory,
   once: checkOnce,

@@ -7,8 +7,9 @@ const WINDOW = { fromMs: 1000, untilMs: 9000 };
 
 const DRAWN = Array.from({ length: 300 }, (_, seed) => {
   const random = new Random(seed);
-  const configuration = drawConfiguration(random);
-  return { configuration, schedule: drawFaults(configuration, WINDOW, random) };
+  const later = new Random(seed, 1);
+  const configuration = drawConfiguration(random, later);
+  return { configuration, schedule: drawFaults(configuration, WINDOW, random, later) };
 });
 
 test('disks that lose what they had belong to so few acceptors that both quorums can do without', () => {
@@ -17,7 +18,7 @@ test('disks that lose what they had belong to so few acceptors that both quorums
     expect(quorums.phase1 + quorums.phase2).toBeGreaterThan(acceptors);
     expect(damaged.length).toBeLessThanOrEqual(acceptors - Math.max(quorums.phase1, quorums.phase2));
     const names = new Set(damaged.map((at) => acceptorName(at)));
-    const losses = schedule.filter(({ kind }) => ['forget', 'roll back', 'garble'].includes(kind));
+    const losses = schedule.filter(({ kind }) => ['forget', 'roll back', 'restore', 'garble'].includes(kind));
     expect(losses.flatMap(({ targets }) => targets).filter((name) => !names.has(name))).toEqual([]);
   }
 });
@@ -28,6 +29,15 @@ test('where a disk may be rolled back there is one client with one life, and one
   for (const { configuration, schedule } of rolledBack) {
     expect(configuration).toMatchObject({ clients: 1, reopenShare: 0, spares: 0 });
     expect(schedule.filter(({ kind }) => kind === 'crash client' || kind === 'change set')).toEqual([]);
+  }
+});
+
+test('where a copy is restored there are several clients, and one set of acceptors', () => {
+  const restored = DRAWN.filter(({ configuration }) => configuration.faults.has('restore'));
+  expect(restored.length).toBeGreaterThan(20);
+  for (const { configuration } of restored) {
+    expect(configuration.clients).toBeGreaterThan(1);
+    expect(configuration.faults.has('roll back') || configuration.faults.has('change set')).toBe(false);
   }
 });
 

@@ -50,9 +50,10 @@ const NETWORKS = [
 const HOUR_MS = 3_600_000;
 /** The bound on drift of DESIGN section 5. */
 const MAX_DRIFT = 0.001;
+const RESTORED_SHARE = 0.7;
 const SOME_DATE_MS = 1_700_000_000_000;
 
-export function drawConfiguration(random: Random): RegistersConfiguration {
+export function drawConfiguration(random: Random, later: Random): RegistersConfiguration {
   const faults = drawSwarm(SWARM, random) as Set<FaultName>;
   // Roll back is a fault for those who saw what was lost: see `faults.ts`.
   if (faults.has('roll back'))
@@ -68,6 +69,7 @@ export function drawConfiguration(random: Random): RegistersConfiguration {
   const offsetMs = random.uniform() < 0.5 ? HOUR_MS : 50;
   const kind = random.uniform() < 0.5 ? 'store' : 'service';
   if (kind === 'store' && !faults.has('roll back')) faults.add('promote');
+  for (const name of drawLater(faults, clients, later)) faults.add(name);
   return {
     kind,
     acceptors,
@@ -95,6 +97,13 @@ export function drawConfiguration(random: Random): RegistersConfiguration {
     faults,
     damaged: drawDamaged(acceptors, quorums, random),
   };
+}
+
+/** An old copy is a fault for several clients where the set does not change, as its identity knows an older one. */
+function drawLater(faults: ReadonlySet<FaultName>, clients: number, later: Random): readonly FaultName[] {
+  const isRestored = later.uniform() < RESTORED_SHARE;
+  if (faults.has('roll back') || faults.has('change set')) return [];
+  return isRestored && clients > 1 ? ['restore'] : [];
 }
 
 /** One line for each choice. */

@@ -7,9 +7,11 @@
  * - Rule 8 knows an old copy by what a process has seen of the acceptor. So with `roll back` there is one client, which
  *   neither crashes nor opens the library anew: a second process, or a second life, may never have seen what the copy
  *   lacks. `forget` has no such limit: the acceptors' identities stand in the configuration that the others keep.
+ * - `restore` is the same for several clients, with lives as they come. It is fair because nothing is asked of the copy that nobody who
+ *   asks could know of, until somebody has found it out: `old-copy.ts`.
  * - `promote` has no such limit either: an old copy that was promoted tells another line of memory than the identity in it. It
  *   is a fault of stores: directories of the acceptor service have no line.
- * - Every set of acceptors that is ever in force can do without the damaged ones. With `roll back` the set does not change.
+ * - Every set of acceptors that is ever in force can do without the damaged ones. With `roll back` and `restore` the set does not change.
  * - A cluster begins when all its acceptors are there, so it is opened before the first fault.
  * - Clocks may be wrong in any way, but their rates keep to the bound of DESIGN section 5.
  *
@@ -37,12 +39,18 @@ export const FAULT_NAMES = [
   'slow disk',
   'change set',
   'promote',
+  'restore',
 ] as const;
 
 export type FaultName = (typeof FAULT_NAMES)[number];
 
-/** Those that each seed has on or off. What is left draws last, and by itself: to the seeds of earlier versions nothing else changes. */
-export const SWARM: readonly FaultName[] = FAULT_NAMES.filter((name) => name !== 'promote');
+/** They have a stream of chance of their own, so that to the seeds of earlier versions nothing else changes. */
+const LATER_KINDS: readonly FaultName[] = ['restore'];
+
+/** Those that each seed has on or off. What is left draws last, and by itself. */
+export const SWARM: readonly FaultName[] = FAULT_NAMES.filter(
+  (name) => name !== 'promote' && !LATER_KINDS.includes(name),
+);
 
 /** How many of the promotions that a seed has room for come about. */
 const PROMOTED_SHARE = 0.4;
@@ -64,9 +72,18 @@ export function drawFaults(
   configuration: RegistersConfiguration,
   window: FaultWindow,
   random: Random,
+  later: Random,
 ): readonly ScheduledFault[] {
   const kinds = faultKinds(configuration).filter(({ kind }) => configuration.faults.has(kind));
-  return drawSchedule(kinds, window, random);
+  const isLater = ({ kind }: { readonly kind: FaultName }): boolean => LATER_KINDS.includes(kind);
+  const earlier = drawSchedule(
+    kinds.filter((kind) => !isLater(kind)),
+    window,
+    random,
+  );
+  return [...earlier, ...drawSchedule(kinds.filter(isLater), window, later)].sort(
+    (a, b) => a.fromMs - b.fromMs,
+  );
 }
 
 function faultKinds({
@@ -103,6 +120,7 @@ function faultKinds({
     kind('slow disk', 3, [300, 4000], someOrAll(stores), whole(20, 400)),
     kind('change set', 2, [0, 0], newSet(stores, acceptors, oneOf(proposers))),
     kind('promote', 2, [20, 2000], sometimes(PROMOTED_SHARE, oneOf(losable)), whole(100, 4000)),
+    kind('restore', 2, [20, 2000], oneOf(losable), whole(100, 4000)),
   ];
 }
 

@@ -14,7 +14,7 @@ const FAULTS = FAULT_NAMES.filter((name) => name !== 'change set');
 
 /** Pairs that are rare, because a client seldom opens the cluster, or that cannot be: see the limits in `faults.ts`. */
 function needNotMeet(fault: FaultName, phase: Phase): boolean {
-  if (phase === 'set change') return fault === 'roll back' || fault === 'promote';
+  if (phase === 'set change') return ['roll back', 'promote', 'restore'].includes(fault);
   if (phase === 'describe') return fault === 'promote';
   return phase === 'install' && !['loss', 'duplicate', 'straggle', 'cut', 'slow disk'].includes(fault);
 }
@@ -31,6 +31,8 @@ const MUST_OCCUR: readonly string[] = [
   'forgotten',
   'set change: done',
   'unsynced writes lost',
+  'restored: found',
+  'restored: refused a newcomer',
   'warning CORRUPT_RECORD',
   ...['EMPTY', 'FOREIGN', 'BEHIND', 'PROMOTED'].map((how) => `acceptor down ACCEPTOR_${how}`),
   ...['committed', 'rejected', 'unknown'].flatMap((how) => [`change: ${how}`, `continued: ${how}`]),
@@ -39,6 +41,9 @@ const MUST_OCCUR: readonly string[] = [
     PHASES.filter((phase) => !needNotMeet(fault, phase)).map((phase) => meeting(fault, phase)),
   ),
 ];
+
+/** Of chance: for what was not drawn from the beginning. */
+const LATER_STREAM = 65_536;
 
 export interface RegistersOptions {
   /** Breaks a promise of the simulated stores, to show that the checks notice. */
@@ -61,9 +66,10 @@ async function runSeed(
   { defect }: RegistersOptions,
 ): Promise<SeededRun> {
   const random = new Random(seed);
-  const configuration = drawConfiguration(random);
+  const later = new Random(seed, LATER_STREAM);
+  const configuration = drawConfiguration(random, later);
   const window = { fromMs: CALM_MS, untilMs: CALM_MS + configuration.chaosMs };
-  const schedule = given ?? drawFaults(configuration, window, random);
+  const schedule = given ?? drawFaults(configuration, window, random, later);
   const scene = new Scene(seed, configuration, schedule, defect);
   return recordOf(scene, { seed, configuration: describeConfiguration(configuration), schedule });
 }

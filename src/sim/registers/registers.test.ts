@@ -68,6 +68,7 @@ const PLANTED: readonly { defect: Defect; from: number; within: number; check: s
   { defect: 'versions repeat', from: 21, within: 20, check: 'ancestry' },
   { defect: 'ignores conditions', from: 1, within: 20, check: 'ancestry' },
   { defect: 'forgets silently', from: 1, within: 20, check: 'ancestry' },
+  { defect: 'drops retirements', from: 201, within: 20, check: 'retired' },
 ];
 
 describe('a defect of a store is noticed:', () => {

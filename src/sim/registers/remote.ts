@@ -12,6 +12,7 @@ import {
 } from '../../caspaxos/index.ts';
 import type { SimProcess } from '../process.ts';
 import type { World } from '../world.ts';
+import type { Question } from './old-copy.ts';
 import type { Phases } from './phases.ts';
 import { IDENTITY_KEY, type StoreServer } from './store-server.ts';
 
@@ -23,6 +24,9 @@ export interface Route {
   readonly timeoutMs: number;
 }
 
+/** A question that must not arrive is not answered. */
+export const NEVER = new Promise<never>(() => {});
+
 export class RemoteStore implements AcceptorStore {
   readonly url: string;
   readonly concurrency: number;
@@ -30,6 +34,9 @@ export class RemoteStore implements AcceptorStore {
   readonly #route: Route;
   readonly #server: StoreServer;
   readonly #phases: Phases;
+  readonly #openedAt: number;
+  /** The text of each document as it was told last. */
+  readonly #told = new Map<string, string>();
 
   constructor(route: Route, server: StoreServer, phases: Phases) {
     this.url = server.url;
@@ -37,29 +44,52 @@ export class RemoteStore implements AcceptorStore {
     this.#route = route;
     this.#server = server;
     this.#phases = phases;
+    this.#openedAt = route.world.now;
   }
 
   read(keys: readonly string[]): Promise<readonly (StoredDocument | undefined)[]> {
     const { from, to } = this.#route;
-    const ask = () => this.#call(() => this.#server.read(keys));
+    const ask = () => this.#read(keys);
     const isIdentity = keys.length === 1 && keys[0] === IDENTITY_KEY;
     return isIdentity ? this.#phases.during(from.index, [to.index], ['identity read'], ask) : ask();
   }
 
-  write(writes: readonly ConditionalWrite[]): Promise<readonly WriteResult[]> {
-    return this.#call(() => this.#server.write(writes));
+  async write(writes: readonly ConditionalWrite[]): Promise<readonly WriteResult[]> {
+    const question = this.#question(
+      true,
+      writes.map(({ key }) => key),
+    );
+    const results = await this.#call(() => this.#server.write(writes), question);
+    for (const [at, { key, text }] of writes.entries())
+      if (results[at]!.result === 'written') this.#told.set(key, text);
+    return results;
   }
 
   list(after: string, limit: number): Promise<readonly string[]> {
-    return this.#call(() => this.#server.list(after, limit));
+    return this.#call(() => this.#server.list(after, limit), this.#question(false, []));
   }
 
   async close(): Promise<void> {}
 
+  async #read(keys: readonly string[]): Promise<readonly (StoredDocument | undefined)[]> {
+    const documents = await this.#call(() => this.#server.read(keys), this.#question(false, keys));
+    for (const [at, key] of keys.entries()) {
+      const text = documents[at]?.text;
+      if (text !== undefined) this.#told.set(key, text);
+    }
+    return documents;
+  }
+
+  #question(isWrite: boolean, keys: readonly string[]): Question {
+    const told = new Map(keys.flatMap((key) => (this.#told.has(key) ? [[key, this.#told.get(key)!]] : [])));
+    return { isWrite, keys, told, sentAt: this.#route.world.now, openedAt: this.#openedAt };
+  }
+
   /** The answer carries the server's line of memory. */
-  async #call<R>(carryOut: () => Promise<R>): Promise<R> {
+  async #call<R>(carryOut: () => Promise<R>, question: Question): Promise<R> {
     const answer = await call(this.#route, async () => {
-      const { line } = this.#server;
+      const { line, oldCopy } = this.#server;
+      if (oldCopy?.hides(question) === true) return NEVER;
       return { line, result: await carryOut() };
     });
     this.lineage.saw(answer.line);

@@ -23,6 +23,7 @@ import type { RegistersConfiguration } from './configuration.ts';
 import { type Fairness, fairness } from './fair.ts';
 import { acceptorName, clientName } from './faults.ts';
 import { commitOf, ERASABLE_KEY, History, type RecordedCall } from './history.ts';
+import { Newcomers } from './newcomers.ts';
 import { onRecord, Phases } from './phases.ts';
 import { RemoteStore } from './remote.ts';
 import { AcceptorService, RemoteAcceptor } from './service.ts';
@@ -54,6 +55,7 @@ export class Scene {
   readonly #clients: readonly RegisterClient[];
   readonly #weather: Weather;
   readonly #alarms: string[] = [];
+  readonly #newcomers = new Newcomers((what) => this.count(what));
   #isHealed = false;
   /** The newest set of acceptors that any client has worked with: whom to name when the library is opened. */
   #newestSet: Configuration | undefined;
@@ -144,6 +146,7 @@ export class Scene {
       operations,
       ancestry: this.#ancestry,
       alarms: this.#alarms,
+      misused: this.#newcomers.misused,
       unrecovered: this.#unrecovered(),
       due,
     });
@@ -192,6 +195,8 @@ export class Scene {
       concurrency,
       syncMs: () => this.#weather.syncMs(at, random.between(0.5, 1.5) * syncMs),
       onDurable: (key, text) => this.#ancestry.onDurable(at, key, text),
+      onRetired: () => this.count('restored: found'),
+      now: () => this.world.now,
       defect,
     });
   }
@@ -253,7 +258,8 @@ export class Scene {
       this.#configuration.kind === 'store'
         ? new StoreAcceptor(new RemoteStore(route, this.#servers[at]!, this.#phases), from)
         : new RemoteAcceptor(route, url, this.#services[at]!);
-    return onRecord(acceptor, this.#phases, from.index, to.index);
+    const watched = this.#newcomers.watch(acceptor, this.#servers[at]!, this.world.now);
+    return onRecord(watched, this.#phases, from.index, to.index);
   }
 }
 

@@ -16,7 +16,13 @@ interface Scene {
 function scene(): Scene {
   const world = new World(1);
   world.link = () => [1];
-  const server = new StoreServer({ url: 'sim:one', concurrency: 1, syncMs: () => 1, onDurable: () => {} });
+  const server = new StoreServer({
+    url: 'sim:one',
+    concurrency: 1,
+    syncMs: () => 1,
+    onDurable: () => {},
+    now: () => world.now,
+  });
   const service = new AcceptorService(server);
   const main = (process: SimProcess): void => {
     server.start(process);

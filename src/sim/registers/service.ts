@@ -25,7 +25,7 @@ import {
   StoreAcceptor,
 } from '../../caspaxos/index.ts';
 import type { SimProcess } from '../process.ts';
-import { call, type Route } from './remote.ts';
+import { call, NEVER, type Route } from './remote.ts';
 import { IDENTITY_KEY, type StoreServer } from './store-server.ts';
 
 /** As the acceptor knows it: of which life it is, and what it was told in the greeting. */
@@ -70,7 +70,9 @@ export class AcceptorService {
     this.#retired = undefined;
   }
 
-  async greet(): Promise<Greeting> {
+  /** To a client that has seen so much of it. */
+  async greet(seen: Standing): Promise<Greeting> {
+    if (this.#server.oldCopy?.hidesFrom(seen) === true) return NEVER;
     const life = this.#life;
     // A new disk gets its identity when it is looked at for the first time.
     if ((await this.#read()) === undefined) await this.#acceptor!.describe();
@@ -215,7 +217,7 @@ export class RemoteAcceptor implements Acceptor {
   async #connect(): Promise<Connection> {
     // What was known when the question was asked: the greeting may come late.
     const seen = this.#seen;
-    const { connection, id, retired } = await call(this.#route, () => this.#service.greet());
+    const { connection, id, retired } = await call(this.#route, () => this.#service.greet(seen));
     const { told } = connection;
     this.#expectedId ??= id;
     if (id !== this.#expectedId) this.#lose('ACCEPTOR_FOREIGN', `as ${id}`);

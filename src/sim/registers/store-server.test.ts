@@ -25,6 +25,7 @@ function scene(defect?: Defect): Scene {
       syncs.push(world.now);
       return SYNC_MS;
     },
+    now: () => world.now,
     onDurable: (key, text) => durable.push(`${key}=${text}`),
     defect,
   });

@@ -14,9 +14,16 @@
  *
  * A planted `defect` breaks one of these promises, so that tests can show that the checks notice.
  */
-import type { AcceptorStore, ConditionalWrite, StoredDocument, WriteResult } from '../../caspaxos/index.ts';
+import {
+  type AcceptorStore,
+  type ConditionalWrite,
+  decodeIdentity,
+  type StoredDocument,
+  type WriteResult,
+} from '../../caspaxos/index.ts';
 import { Disk, type DiskCopy, type Random } from '../core/index.ts';
 import type { SimProcess } from '../process.ts';
+import { OldCopy } from './old-copy.ts';
 
 export const DEFECTS = [
   'answers before sync',
@@ -24,6 +31,7 @@ export const DEFECTS = [
   'versions repeat',
   'ignores conditions',
   'forgets silently',
+  'drops retirements',
 ] as const;
 
 export type Defect = (typeof DEFECTS)[number];
@@ -35,6 +43,10 @@ export interface StoreServerOptions {
   readonly syncMs: () => number;
   /** A document has become durable: it survives whatever happens to the process. */
   readonly onDurable: (key: string, text: string) => void;
+  /** The old copy in the place of its disk was found out. */
+  readonly onRetired?: () => void;
+  /** True time. */
+  readonly now: () => number;
   readonly defect?: Defect | undefined;
 }
 
@@ -57,6 +69,7 @@ export class StoreServer implements AcceptorStore {
   #isBeyond = false;
   #durableSequence = 0;
   #promotions = 0;
+  #oldCopy: OldCopy | undefined;
 
   constructor(options: StoreServerOptions) {
     this.url = options.url;
@@ -93,6 +106,8 @@ export class StoreServer implements AcceptorStore {
     const results = writes.map((write) => this.#write(write));
     const synced = this.#sync();
     if (this.#options.defect !== 'answers before sync') await synced;
+    for (const [at, { key, text }] of writes.entries())
+      if (results[at]!.result === 'written' && isRetirement(key, text)) this.#onRetired();
     return results;
   }
 
@@ -120,6 +135,21 @@ export class StoreServer implements AcceptorStore {
   /** While its process is down: another disk stands in the place of this one, empty or restored from a copy. */
   replaceDisk(copy?: DiskCopy): void {
     this.#disk.replace(copy);
+    this.#oldCopy = undefined;
+  }
+
+  /** The same for an older copy, of which nothing tells that it is one. */
+  restore(copy?: DiskCopy): void {
+    const [original, restored] = [this.#disk.copy(), copy ?? new Map<string, string>()];
+    const sequence = Number(restored.get(SEQUENCE_KEY) ?? 0);
+    const oldCopy = OldCopy.of(textsOf(original), textsOf(restored), sequence, this.#oldCopy);
+    this.replaceDisk(copy);
+    this.#oldCopy = oldCopy;
+  }
+
+  /** What stands here in the place of the disk that was meant, since the last restore. */
+  get oldCopy(): OldCopy | undefined {
+    return this.#oldCopy;
   }
 
   /** The same for a copy that somebody promotes: it says so. */
@@ -153,7 +183,8 @@ export class StoreServer implements AcceptorStore {
     }
     const sequence = Number(this.#disk.read(SEQUENCE_KEY) ?? 0) + 1;
     const version = defect === 'versions repeat' ? `${sequence % 8}` : this.#process!.randomId();
-    this.#disk.write(key, `${version} ${text}`);
+    const isKept = defect !== 'drops retirements' || !isRetirement(key, text);
+    if (isKept) this.#disk.write(key, `${version} ${text}`);
     this.#disk.write(SEQUENCE_KEY, `${sequence}`);
     this.#isBeyond = true;
     return { result: 'written', version };
@@ -186,9 +217,28 @@ export class StoreServer implements AcceptorStore {
     });
   }
 
+  #onRetired(): void {
+    if (this.#oldCopy === undefined) return;
+    this.#oldCopy.retired(this.#options.now());
+    this.#options.onRetired?.();
+  }
+
   #onDurable(key: string, stored: string | undefined): void {
     if (stored === undefined) return;
     if (key === SEQUENCE_KEY) this.#durableSequence = Number(stored);
-    else this.#options.onDurable(key, stored.slice(stored.indexOf(' ') + 1));
+    else this.#options.onDurable(key, textOf(stored));
   }
+}
+
+function isRetirement(key: string, text: string): boolean {
+  return key === IDENTITY_KEY && decodeIdentity(text, 'The identity').retired !== undefined;
+}
+
+/** Without its version. */
+function textOf(stored: string): string {
+  return stored.slice(stored.indexOf(' ') + 1);
+}
+
+function textsOf(copy: DiskCopy): DiskCopy {
+  return new Map([...copy].map(([key, stored]) => [key, textOf(stored)]));
 }

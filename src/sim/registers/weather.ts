@@ -124,6 +124,8 @@ export class Weather {
         return this.#putBack(fault, (server, copy) => server.replaceDisk(copy));
       case 'promote':
         return this.#putBack(fault, (server, copy) => server.promote(copy));
+      case 'restore':
+        return this.#putBack(fault, (server, copy) => server.restore(copy));
       case 'garble':
         return this.#window(fault, { begin: (process) => this.#garble(process) });
       case 'clock jump':
