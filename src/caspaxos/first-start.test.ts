@@ -111,6 +111,25 @@ describe('a first start that was not finished', () => {
     expect(cluster.acceptors.map(({ state }) => state)).toEqual(['up', 'up', 'up']);
   });
 
+  test('goes on without the acceptor that refused it, though it had reached no more than one other', async () => {
+    const [a, b, c, d, e] = memoryUrls(5) as [string, string, string, string, string];
+    await openFor({ acceptors: [b, d, e] });
+    const own = await Promise.all(
+      [a, b, c].map(async (url) => ({ url, id: (await new StoreAcceptor(storeOf(url)).describe()).id })),
+    );
+    await new StoreAcceptor(storeOf(a)).install({ cluster: 'own', number: 1, acceptors: own });
+    for (const acceptors of [
+      [a, b, c],
+      [b, a, c],
+    ]) {
+      const cluster = await openFor({ acceptors });
+      expect(cluster.configuration.cluster).toBe('own');
+      expect(await cluster.change('k', () => 1)).toMatchObject({ outcome: 'committed' });
+    }
+    // Neither is meant more than the other.
+    expect(await errorOf(openFor({ acceptors: [a, d] }))).toMatchObject({ code: 'CONFIGURATION_CONFLICT' });
+  });
+
   test('is not joined by one with other quorums for the same acceptors', async () => {
     const acceptors = memoryUrls();
     const starts = await Promise.allSettled([

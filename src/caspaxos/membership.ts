@@ -439,15 +439,22 @@ function hasQuorumOf(configuration: Configuration, named: readonly Named[]): boo
   return quorums.isPhase1Quorum(mask) || quorums.isPhase2Quorum(mask);
 }
 
-/** The cluster that most of the named acceptors belong to: one of them may have been given away. */
+/**
+ * The cluster that most of the named acceptors belong to: one of them may have been given away. Of clusters with equally many, the one
+ * that has more of the named ones as its members: a first start that was refused by one of them may have got no further than another.
+ */
 function commonCluster(named: readonly Named[]): string | undefined {
-  const votes = new Map<string, number>();
-  for (const { description } of named) {
-    const cluster = description?.configuration?.cluster;
-    if (cluster !== undefined) votes.set(cluster, (votes.get(cluster) ?? 0) + 1);
-  }
-  const [first, second] = [...votes].sort(([, a], [, b]) => b - a);
-  if (first === undefined || second === undefined || first[1] > second[1]) return first?.[0];
+  const ids = new Set(named.map(({ description }) => description?.id));
+  const belongs = named.flatMap(({ description }) => description?.configuration?.cluster ?? []);
+  const candidates = [...new Set(belongs)].map((cluster) => ({
+    cluster,
+    acceptors: belongs.filter((other) => other === cluster).length,
+    members: membersOf(newest(named, cluster)!).filter(({ id }) => ids.has(id)).length,
+  }));
+  candidates.sort((a, b) => b.acceptors - a.acceptors || b.members - a.members);
+  const [first, second] = candidates;
+  if (second === undefined || first!.acceptors > second.acceptors || first!.members > second.members)
+    return first?.cluster;
   throw new CasPaxosError('CONFIGURATION_CONFLICT', 'The acceptors belong to different clusters.');
 }
 
