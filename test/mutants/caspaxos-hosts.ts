@@ -196,6 +196,16 @@ export const HOST_MUTANTS: readonly Mutant[] = [
     simulated: rare('a client that was idle while others wrote, and asks about nothing but what it knows'),
   },
   {
+    id: 'cluster-not-compared',
+    rule: 8,
+    what: 'an acceptor answers the requests of a cluster to which it does not belong',
+    file: `${ROOM}/core/claim.ts`,
+    find: 'return cluster === undefined || configuration?.cluster === cluster;',
+    replace: 'return cluster === undefined || configuration !== undefined;',
+    tests: ['src/caspaxos/first-start.test.ts'],
+    simulated: true,
+  },
+  {
     id: 'line-of-memory-ignored',
     rule: 8,
     what: 'a copy that was promoted in the place of its original is used',

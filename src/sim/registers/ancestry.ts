@@ -103,15 +103,15 @@ export class Ancestry {
         .filter((accepted) => this.#isChosen(accepted))
         .sort((a, b) => compareBallots(a.ballot, b.ballot))
         .map(({ ballot, value }) => {
-          const { version, json } = decodeEnvelope(value);
-          return {
-            key,
-            ballot,
-            version,
-            operations: json === undefined ? [] : (JSON.parse(json) as string[]),
-          };
+          return { key, ballot, ...operationsIn(value) };
         }),
     );
+  }
+
+  /** All that is in any value that any acceptor has accepted. */
+  operations(): Set<string> {
+    const values = [...this.#accepted.values()].flatMap((ofKey) => [...ofKey.values()]);
+    return new Set(values.flatMap(({ value }) => operationsIn(value).operations));
   }
 
   #isChosen({ set, mask }: Accepted): boolean {
@@ -147,6 +147,11 @@ export class Ancestry {
   }
 }
 
+function operationsIn(value: string): Pick<Chosen, 'version' | 'operations'> {
+  const { version, json } = decodeEnvelope(value);
+  return { version, operations: json === undefined ? [] : (JSON.parse(json) as string[]) };
+}
+
 function descends(earlier: Chosen, later: Chosen): boolean {
   const same = earlier.operations.every((operation, at) => operation === later.operations[at]);
   if (earlier.version === later.version) return same && earlier.operations.length === later.operations.length;
@@ -154,6 +159,6 @@ function descends(earlier: Chosen, later: Chosen): boolean {
 }
 
 /** Undefined for a document that was garbled. */
-function contentOf<T>(text: string): T | undefined {
+export function contentOf<T>(text: string): T | undefined {
   return text.includes('\u0000') ? undefined : (JSON.parse(text.slice(text.indexOf('{'))) as T);
 }

@@ -22,7 +22,7 @@ function operation(
   calls: RecordedCall[],
   kind: RecordedOperation['kind'] = 'append',
 ): RecordedOperation {
-  return { name, kind, key: 'x', client: 'client-0', calls, token: undefined };
+  return { name, kind, key: 'x', client: 'client-0', cluster: 'c', calls, token: undefined };
 }
 
 const appended = (name: string, start: number, value: readonly string[]): RecordedOperation =>
@@ -47,6 +47,7 @@ function verdict(
     ancestry: new Ancestry([], () => true),
     alarms: [],
     misused: [],
+    mixture: undefined,
     unrecovered: [],
     due: [],
     ...evidence,

@@ -1,7 +1,8 @@
 /**
  * What must hold of every run, each check under a stable name. They look from different sides: at what clients were told
  * (`linearizability`, `once`, `rejected-means-not-applied`), at what the disks hold (`ancestry`), at what the library itself
- * noticed (`alarm`), at acceptors that were retired (`retired`), and at whether it still does its work (`recovery`, `progress`). `crash` is an exception nobody caught,
+ * noticed (`alarm`), at acceptors that were retired (`retired`), at two
+ * clusters that share an acceptor (`mixed`), and at whether it still does its work (`recovery`, `progress`). `crash` is an exception nobody caught,
  * `endless` a run that does not come to an end.
  */
 import { checkVersioned, explainVersioned } from '../../check/index.ts';
@@ -21,6 +22,8 @@ export interface Evidence {
   readonly operations: readonly RecordedOperation[];
   readonly ancestry: Ancestry;
   readonly alarms: readonly string[];
+  /** In words: something of another cluster is in this one. */
+  readonly mixture: string | undefined;
   /** Uses of an acceptor that was retired before. */
   readonly misused: readonly string[];
   /** Clients and registers that were not back in time after healing. */
@@ -48,6 +51,7 @@ type Check = (evidence: Evidence, chosen: readonly Chosen[]) => string | undefin
 const CHECKS: Readonly<Record<string, Check>> = {
   alarm: ({ alarms }) => alarms[0],
   retired: ({ misused }) => misused[0],
+  mixed: ({ mixture }) => mixture,
   ancestry: ({ ancestry }, chosen) => ancestry.violation(chosen),
   linearizability: checkHistory,
   once: checkOnce,
@@ -57,7 +61,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   progress: checkProgress,
 };
 
-/** The first check that fails. */
+/** The first check that fails, of one cluster. */
 export function judge(evidence: Evidence): SimulationFailure | undefined {
   const chosen = evidence.ancestry.chosen();
   for (const [check, find] of Object.entries(CHECKS)) {

@@ -42,7 +42,8 @@ type ClusterOptions = Parameters<typeof openCluster>[0];
 /** What the clients of a run have in common. */
 export interface ClientScene {
   readonly history: History;
-  readonly board: Board;
+  /** Of a cluster: what is begun in one is continued there. */
+  boardOf(cluster: string): Board;
   readonly keys: readonly string[];
   readonly lanes: number;
   readonly thinkMs: number;
@@ -56,7 +57,7 @@ export interface ClientScene {
   freshKey(): string;
   options(process: SimProcess): ClusterOptions;
   /** A client works with this set of acceptors from now on. */
-  onSet(configuration: Configuration): void;
+  onSet(configuration: Configuration, process: SimProcess): void;
   count(what: string, times?: number): void;
   onAlarm(message: string): void;
   /** Told of everything that a client learns, for the trace. */
@@ -103,7 +104,7 @@ export class RegisterClient {
     this.#cluster = this.#open(process);
     await Promise.all(Array.from({ length: this.#scene.lanes }, () => this.#work(process)));
     const cluster = await this.#cluster;
-    for (const open of this.#scene.board.all) {
+    for (const open of this.#scene.boardOf(nameOf(cluster)).all) {
       await this.#change(process, cluster, open, { retryOf: open.token });
     }
     for (const key of this.#scene.keys) {
@@ -144,13 +145,14 @@ export class RegisterClient {
         const cluster = await openCluster(this.#scene.options(process));
         cluster.on('alarm', (error) => this.#scene.onAlarm(error.message));
         cluster.on('warning', (error) => this.#scene.count(`warning ${error.code}`));
-        this.#scene.onSet(cluster.configuration);
-        cluster.on('configuration', (configuration) => this.#scene.onSet(configuration));
+        this.#scene.onSet(cluster.configuration, process);
+        cluster.on('configuration', (configuration) => this.#scene.onSet(configuration, process));
         cluster.on('acceptor', ({ state, error }) => {
           if (state === 'down') this.#scene.count(`acceptor down ${error!.code}`);
         });
         return cluster;
       } catch (error) {
+        this.#scene.count(`open failed: ${(error as CasPaxosError).code}`);
         this.#scene.note(`open failed: ${(error as Error).message}`, process);
         await sleep(process, OPEN_AGAIN_AFTER_MS);
       }
@@ -158,7 +160,7 @@ export class RegisterClient {
   }
 
   async #work(process: SimProcess): Promise<void> {
-    const { thinkMs, keys, board, lanes, reopenShare } = this.#scene;
+    const { thinkMs, keys, lanes, reopenShare } = this.#scene;
     for (;;) {
       await sleep(process, this.#random.between(0, 2 * thinkMs));
       if (this.#scene.isHealed()) return;
@@ -166,6 +168,7 @@ export class RegisterClient {
       if (this.#random.uniform() < reopenShare / lanes) this.#cluster = this.#reopen(process);
       const cluster = await this.#cluster!;
       const options = this.#options(process);
+      const board = this.#scene.boardOf(nameOf(cluster));
       const open = this.#random.uniform() < 0.3 ? board.look(this.#random) : undefined;
       if (open !== undefined) {
         await this.#change(process, cluster, open, { ...options, retryOf: open.token });
@@ -211,6 +214,7 @@ export class RegisterClient {
       kind,
       key,
       client: process.name,
+      cluster: nameOf(cluster),
       expected: kind === 'swap' ? this.#lastSeen.get(key) : undefined,
     });
     return this.#change(process, cluster, operation, options);
@@ -223,7 +227,8 @@ export class RegisterClient {
     operation: RecordedOperation,
     options: ChangeOptions,
   ): Promise<boolean> {
-    const { history, board } = this.#scene;
+    const { history } = this.#scene;
+    const board = this.#scene.boardOf(operation.cluster);
     const call = this.#call(process, operation, options);
     const outcome = await apply(cluster, operation, options);
     this.#underWay.delete(call);
@@ -244,7 +249,13 @@ export class RegisterClient {
 
   async #read(process: SimProcess, cluster: Cluster, key: string, options: ChangeOptions): Promise<void> {
     const { history } = this.#scene;
-    const operation = history.begin({ name: this.#nextName(), kind: 'read', key, client: process.name });
+    const operation = history.begin({
+      name: this.#nextName(),
+      kind: 'read',
+      key,
+      client: process.name,
+      cluster: nameOf(cluster),
+    });
     const call = this.#call(process, operation, options);
     const found = await cluster.read<Value>(key, options).catch(() => undefined);
     this.#underWay.delete(call);
@@ -293,6 +304,10 @@ export class RegisterClient {
     this.#operations += 1;
     return `${this.#letter}${this.#operations}`;
   }
+}
+
+function nameOf({ configuration }: Cluster): string {
+  return configuration.cluster;
 }
 
 function sleep(process: SimProcess, ms: number): Promise<void> {

@@ -18,7 +18,9 @@ test('disks that lose what they had belong to so few acceptors that both quorums
     expect(quorums.phase1 + quorums.phase2).toBeGreaterThan(acceptors);
     expect(damaged.length).toBeLessThanOrEqual(acceptors - Math.max(quorums.phase1, quorums.phase2));
     const names = new Set(damaged.map((at) => acceptorName(at)));
-    const losses = schedule.filter(({ kind }) => ['forget', 'roll back', 'restore', 'garble'].includes(kind));
+    const losses = schedule.filter(({ kind }) =>
+      ['forget', 'roll back', 'restore', 'garble', 'shared'].includes(kind),
+    );
     expect(losses.flatMap(({ targets }) => targets).filter((name) => !names.has(name))).toEqual([]);
   }
 });
@@ -38,6 +40,16 @@ test('where a copy is restored there are several clients, and one set of accepto
   for (const { configuration } of restored) {
     expect(configuration.clients).toBeGreaterThan(1);
     expect(configuration.faults.has('roll back') || configuration.faults.has('change set')).toBe(false);
+  }
+});
+
+test('an acceptor that is shared with a second cluster is one that the first can do without', () => {
+  const shared = DRAWN.filter(({ configuration }) => configuration.faults.has('shared'));
+  expect(shared.length).toBeGreaterThan(10);
+  for (const { configuration, schedule } of shared) {
+    expect(configuration.faults.has('roll back') || configuration.faults.has('change set')).toBe(false);
+    const faults = schedule.filter(({ kind }) => kind === 'shared');
+    expect(faults.map(({ targets }) => targets)).toEqual([[acceptorName(configuration.damaged[0]!)]]);
   }
 });
 

@@ -9,6 +9,8 @@
  *   lacks. `forget` has no such limit: the acceptors' identities stand in the configuration that the others keep.
  * - `restore` is the same for several clients, with lives as they come. It is fair because nothing is asked of the copy that nobody who
  *   asks could know of, until somebody has found it out: `old-copy.ts`.
+ * - `shared` gives one of the damaged acceptors to a second cluster, so that the first one can do without it. Nobody changes the set then: an acceptor
+ *   of another cluster cannot be taken in.
  * - `promote` has no such limit either: an old copy that was promoted tells another line of memory than the identity in it. It
  *   is a fault of stores: directories of the acceptor service have no line.
  * - Every set of acceptors that is ever in force can do without the damaged ones. With `roll back` and `restore` the set does not change.
@@ -40,12 +42,13 @@ export const FAULT_NAMES = [
   'change set',
   'promote',
   'restore',
+  'shared',
 ] as const;
 
 export type FaultName = (typeof FAULT_NAMES)[number];
 
 /** They have a stream of chance of their own, so that to the seeds of earlier versions nothing else changes. */
-const LATER_KINDS: readonly FaultName[] = ['restore'];
+const LATER_KINDS: readonly FaultName[] = ['restore', 'shared'];
 
 /** Those that each seed has on or off. What is left draws last, and by itself. */
 export const SWARM: readonly FaultName[] = FAULT_NAMES.filter(
@@ -81,9 +84,22 @@ export function drawFaults(
     window,
     random,
   );
-  return [...earlier, ...drawSchedule(kinds.filter(isLater), window, later)].sort(
+  const rivals = configuration.faults.has('shared') ? [drawShared(configuration, later)] : [];
+  return [...earlier, ...drawSchedule(kinds.filter(isLater), window, later), ...rivals].sort(
     (a, b) => a.fromMs - b.fromMs,
   );
+}
+
+/** In the beginning, when everything else is calm. */
+function drawShared({ damaged }: RegistersConfiguration, random: Random): ScheduledFault {
+  const fromMs = random.integer(60);
+  return {
+    kind: 'shared',
+    fromMs,
+    untilMs: fromMs + 5 + random.integer(500),
+    targets: [acceptorName(damaged[0]!)],
+    strength: random.integer(2),
+  };
 }
 
 function faultKinds({

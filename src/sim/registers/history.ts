@@ -19,6 +19,8 @@ export interface RecordedOperation {
   readonly kind: OperationKind;
   readonly key: string;
   readonly client: string;
+  /** In which cluster it was begun, and is continued. */
+  readonly cluster: string;
   /** What a swap is to replace. */
   readonly expected?: Value | undefined;
   readonly calls: RecordedCall[];
@@ -49,7 +51,9 @@ export class History {
     this.#now = now;
   }
 
-  begin(what: Pick<RecordedOperation, 'name' | 'kind' | 'key' | 'client' | 'expected'>): RecordedOperation {
+  begin(
+    what: Pick<RecordedOperation, 'name' | 'kind' | 'key' | 'client' | 'cluster' | 'expected'>,
+  ): RecordedOperation {
     const operation = { ...what, calls: [], token: undefined };
     this.operations.push(operation);
     return operation;

@@ -9,8 +9,8 @@ import type { Defect } from './store-server.ts';
 
 export { DEFECTS, type Defect } from './store-server.ts';
 
-/** A new set of acceptors is no fault, though it is drawn like one: it is something that faults meet. */
-const FAULTS = FAULT_NAMES.filter((name) => name !== 'change set');
+/** A new set of acceptors and a second cluster are no faults, though they are drawn like them: they are something that faults meet. */
+const FAULTS = FAULT_NAMES.filter((name) => name !== 'change set' && name !== 'shared');
 
 /** Pairs that are rare, because a client seldom opens the cluster, or that cannot be: see the limits in `faults.ts`. */
 function needNotMeet(fault: FaultName, phase: Phase): boolean {
@@ -31,6 +31,9 @@ const MUST_OCCUR: readonly string[] = [
   'forgotten',
   'set change: done',
   'unsynced writes lost',
+  'open failed: CONFIGURATION_CONFLICT',
+  'shared: two clusters',
+  'shared: one cluster',
   'restored: found',
   'restored: refused a newcomer',
   'warning CORRUPT_RECORD',

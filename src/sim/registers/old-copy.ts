@@ -43,23 +43,18 @@ export class OldCopy {
     this.#standing = sequence;
   }
 
-  /** Undefined: the copy lacks nothing. `before`: the original was an old copy, too. Both are given without the versions of documents. */
-  static of(original: DiskCopy, copy: DiskCopy, sequence: number, before?: OldCopy): OldCopy | undefined {
-    const keys = [...original.keys()].filter((key) => key.startsWith(REGISTER_KEYS));
-    const lacking = keys.filter((key) => {
-      const [was, is] = [recordIn(original.get(key)), recordIn(copy.get(key))];
-      return was === undefined || is === undefined || isBehind(is, was);
-    });
-    const all = new Set([...lacking, ...(before?.lacking ?? [])]);
-    if (all.size === 0) return undefined;
-    return new OldCopy(
-      new Map([...all].map((key) => [key, recordIn(copy.get(key)) ?? EMPTY_RECORD])),
-      sequence,
-    );
-  }
-
-  get lacking(): readonly string[] {
-    return [...this.#behind.keys()];
+  /**
+   * Undefined: the copy lacks nothing. `originals`: all disks that were in that place when they were lost, an old copy perhaps the last
+   * of them. All are given without the versions of documents.
+   */
+  static of(originals: readonly DiskCopy[], copy: DiskCopy, sequence: number): OldCopy | undefined {
+    const behind = new Map<string, RegisterRecord>();
+    for (const [key, text] of originals.flatMap((original) => [...original])) {
+      if (!key.startsWith(REGISTER_KEYS)) continue;
+      const [was, is] = [recordIn(text), recordIn(copy.get(key))];
+      if (was === undefined || is === undefined || isBehind(is, was)) behind.set(key, is ?? EMPTY_RECORD);
+    }
+    return behind.size === 0 ? undefined : new OldCopy(behind, sequence);
   }
 
   /** When everybody could know. */

@@ -15,7 +15,6 @@ import { latencyModel, plainLink } from '../core/index.ts';
 import type { SimProcess } from '../process.ts';
 import type { ScheduledFault, SimulationFailure } from '../seeded-run.ts';
 import { World } from '../world.ts';
-import { Ancestry } from './ancestry.ts';
 import { judge, wasDone } from './checks.ts';
 import { Board } from './board.ts';
 import { type ClientScene, RegisterClient } from './client.ts';
@@ -24,9 +23,11 @@ import { type Fairness, fairness } from './fair.ts';
 import { acceptorName, clientName } from './faults.ts';
 import { commitOf, ERASABLE_KEY, History, type RecordedCall } from './history.ts';
 import { Newcomers } from './newcomers.ts';
+import { Lineages } from './lineages.ts';
 import { onRecord, Phases } from './phases.ts';
 import { RemoteStore } from './remote.ts';
 import { AcceptorService, RemoteAcceptor } from './service.ts';
+import { type Rivals, rivalsIn } from './rivals.ts';
 import { type Defect, StoreServer } from './store-server.ts';
 import { Weather } from './weather.ts';
 
@@ -41,24 +42,34 @@ const MAX_EVENTS = 2_000_000;
 /** A run with fewer changes that were acknowledged during the faults, of those that there was time for, has shown little. */
 const FEW_SHARE = 0.02;
 
+interface AcceptorPlace {
+  readonly server: StoreServer;
+  readonly service: AcceptorService;
+  readonly process: SimProcess;
+}
+
 export class Scene {
   readonly world: World;
   readonly history: History;
   readonly counts = new Map<string, number>();
   readonly #configuration: RegistersConfiguration;
   readonly #isFair: Fairness;
-  readonly #ancestry: Ancestry;
+  readonly #lineages: Lineages;
+  readonly #rivals: Rivals | undefined;
   readonly #phases = new Phases((what) => this.count(what));
-  readonly #servers: readonly StoreServer[];
-  readonly #services: readonly AcceptorService[];
-  readonly #acceptors: readonly SimProcess[];
-  readonly #clients: readonly RegisterClient[];
+  readonly #defect: Defect | undefined;
+  /** Acceptors and clients, with those of the rivals at the end. */
+  readonly #places: AcceptorPlace[] = [];
+  readonly #clients: { readonly process: SimProcess; readonly client: RegisterClient }[] = [];
   readonly #weather: Weather;
   readonly #alarms: string[] = [];
   readonly #newcomers = new Newcomers((what) => this.count(what));
   #isHealed = false;
-  /** The newest set of acceptors that any client has worked with: whom to name when the library is opened. */
-  #newestSet: Configuration | undefined;
+  readonly #boards = new Map<string, Board>();
+  /** Of each cluster, the newest set of acceptors that any client has worked with: whom to name when the library is opened. */
+  readonly #newestSets = new Map<string, Configuration>();
+  /** The cluster in which a client was last. */
+  readonly #clusters = new Map<SimProcess, string>();
 
   constructor(
     seed: number,
@@ -67,44 +78,33 @@ export class Scene {
     defect?: Defect,
   ) {
     this.#configuration = configuration;
+    this.#defect = defect;
     this.#isFair = fairness(configuration, schedule);
+    this.#rivals = rivalsIn(schedule, configuration.acceptors);
     const world = new World(seed);
     this.world = world;
     this.history = new History(() => world.now);
-    const { spares, clients, latency, kind } = configuration;
-    const acceptors = configuration.acceptors + spares;
-    const places = acceptors + clients;
-    world.link = plainLink(latencyModel(latency)!, places, world.randomFor('network'));
-    this.#servers = Array.from({ length: acceptors }, (_, at) => this.#newServer(at, defect));
-    this.#ancestry = new Ancestry(
-      this.#servers.map(({ url }) => url),
+    const own = Array.from({ length: configuration.acceptors + configuration.spares }, (_, at) =>
+      acceptorName(at),
+    );
+    const clients = Array.from({ length: configuration.clients }, (_, at) => clientName(at));
+    const rivals = this.#rivals ?? { acceptors: [], clients: [] };
+    const places = own.length + clients.length + rivals.acceptors.length + rivals.clients.length;
+    world.link = plainLink(latencyModel(configuration.latency)!, places, world.randomFor('network'));
+    this.#lineages = new Lineages(
+      [...own, ...rivals.acceptors].map(urlOf),
       (key) => this.#keys().includes(key) || key.startsWith(FRESH_KEYS),
     );
-    this.#services = this.#servers.map((server) => new AcceptorService(server));
-    this.#acceptors = this.#servers.map((server, at) =>
-      world.addProcess({
-        name: acceptorName(at),
-        clock: configuration.clocks[at]!,
-        main: (process) => {
-          server.start(process);
-          if (kind === 'service') this.#services[at]!.start(process);
-        },
-      }),
-    );
-    const scene = this.#clientScene();
-    this.#clients = Array.from({ length: clients }, (_, at) => {
-      const letter = String.fromCodePoint(97 + at);
-      const client = new RegisterClient(scene, letter, world.randomFor('workload'));
-      world.addProcess({
-        name: clientName(at),
-        clock: configuration.clocks[acceptors + at]!,
-        main: client.main,
-      });
-      return client;
-    });
-    const ground = { world, phases: this.#phases, ancestry: this.#ancestry, servers: this.#servers };
+    this.#addAcceptors(own);
+    this.#addClients(clients);
+    this.#addAcceptors(rivals.acceptors);
+    this.#addClients(rivals.clients);
     this.#weather = new Weather({
-      ...ground,
+      world,
+      phases: this.#phases,
+      lineages: this.#lineages,
+      servers: new Map(this.#places.map(({ process, server }) => [process.index, server])),
+      rivals: rivals.clients,
       changeSet: (client, names) => this.#changeSet(client, names),
       count: (what, times) => this.count(what, times),
     });
@@ -117,11 +117,12 @@ export class Scene {
 
   async play(): Promise<SimulationFailure | undefined> {
     try {
-      for (const process of this.world.processes) process.start();
+      const late = this.#rivals?.clients ?? [];
+      for (const process of this.world.processes) if (!late.includes(process.name)) process.start();
       await this.#run(CALM_MS + this.#configuration.chaosMs, () => false);
       this.#weather.heal();
       this.#isHealed = true;
-      await this.#run(this.world.now + RECOVERY_MS, () => this.#clients.every(({ isDone }) => isDone));
+      await this.#run(this.world.now + RECOVERY_MS, () => this.#clients.every(({ client }) => client.isDone));
     } catch (error) {
       if (error instanceof Endless) return { check: 'endless', message: error.message };
       return { check: 'crash', message: error instanceof Error ? error.message : String(error) };
@@ -142,24 +143,41 @@ export class Scene {
     this.count('due: done', done);
     this.count('due: missed', due.length - done);
     if (this.#hasShownLittle()) this.count('weak seed');
-    return judge({
-      operations,
-      ancestry: this.#ancestry,
-      alarms: this.#alarms,
-      misused: this.#newcomers.misused,
-      unrecovered: this.#unrecovered(),
-      due,
-    });
+    const clusters = [...new Set(operations.map(({ cluster }) => cluster))];
+    if (this.#rivals !== undefined)
+      this.count(clusters.length > 1 ? 'shared: two clusters' : 'shared: one cluster');
+    const mixture = this.#lineages.mixture(operations);
+    const unrecovered = this.#unrecovered();
+    for (const cluster of clusters) {
+      const failure = judge({
+        operations: operations.filter((operation) => operation.cluster === cluster),
+        ancestry: this.#lineages.of(cluster),
+        alarms: this.#alarms,
+        misused: this.#newcomers.misused,
+        mixture,
+        unrecovered,
+        due,
+      });
+      if (failure !== undefined) return failure;
+    }
+    return undefined;
   }
 
   /** Calls that began when faults did or later, had to end before healing, and had all they needed meanwhile. */
   #due(): readonly RecordedCall[] {
-    return this.history.operations.flatMap(({ calls }) =>
+    const operations = this.history.operations.filter(({ cluster }) => this.#isOfOurs(cluster));
+    return operations.flatMap(({ calls }) =>
       calls.filter(
         ({ client, start, dueBy }) =>
           start >= CALM_MS && dueBy <= this.#healedAt && this.#isFair(client, start, dueBy),
       ),
     );
+  }
+
+  /** Whether it is on those acceptors alone of which the schedule speaks. */
+  #isOfOurs(cluster: string): boolean {
+    const others = new Set((this.#rivals?.acceptors ?? []).map(urlOf));
+    return !membersOf(this.#newestSets.get(cluster)!).some(({ url }) => others.has(url));
   }
 
   #hasShownLittle(): boolean {
@@ -176,10 +194,10 @@ export class Scene {
   }
 
   #unrecovered(): readonly string[] {
-    return this.#clients.flatMap((client, at) =>
+    return this.#clients.flatMap(({ client, process }) =>
       this.#keys()
         .filter((key) => !client.recovered.has(key))
-        .map((key) => `${clientName(at)} on ${key}`),
+        .map((key) => `${process.name} on ${key}`),
     );
   }
 
@@ -187,17 +205,51 @@ export class Scene {
     return ['x', ERASABLE_KEY, 'y'].slice(0, this.#configuration.keys);
   }
 
-  #newServer(at: number, defect: Defect | undefined): StoreServer {
+  #addAcceptors(names: readonly string[]): void {
+    const { kind, clocks } = this.#configuration;
+    const first = this.#places.length;
+    const servers = names.map((name, at) => this.#newServer(name, first + at));
+    for (const [at, server] of servers.entries()) {
+      const service = new AcceptorService(server);
+      const process = this.world.addProcess({
+        name: names[at]!,
+        ...(first === 0 && { clock: clocks[at]! }),
+        main: (own) => {
+          server.start(own);
+          if (kind === 'service') service.start(own);
+        },
+      });
+      this.#places.push({ server, service, process });
+    }
+  }
+
+  #addClients(names: readonly string[]): void {
+    const { clocks, acceptors, spares } = this.#configuration;
+    const first = this.#clients.length;
+    const scene = this.#clientScene();
+    for (const [at, name] of names.entries()) {
+      const letter = String.fromCodePoint(97 + first + at);
+      const client = new RegisterClient(scene, letter, this.world.randomFor('workload'));
+      const process = this.world.addProcess({
+        name,
+        ...(first === 0 && { clock: clocks[acceptors + spares + at]! }),
+        main: client.main,
+      });
+      this.#clients.push({ client, process });
+    }
+  }
+
+  #newServer(name: string, at: number): StoreServer {
     const { syncMs, concurrency } = this.#configuration;
     const random = this.world.randomFor('disk');
     return new StoreServer({
-      url: urlOf(acceptorName(at)),
+      url: urlOf(name),
       concurrency,
-      syncMs: () => this.#weather.syncMs(at, random.between(0.5, 1.5) * syncMs),
-      onDurable: (key, text) => this.#ancestry.onDurable(at, key, text),
+      syncMs: () => this.#weather.syncMs(name, random.between(0.5, 1.5) * syncMs),
+      onDurable: (key, text) => this.#lineages.onDurable(at, key, text),
       onRetired: () => this.count('restored: found'),
       now: () => this.world.now,
-      defect,
+      defect: this.#defect,
     });
   }
 
@@ -205,7 +257,7 @@ export class Scene {
     const { lanes, thinkMs, idleShare, timeoutMs, reopenShare } = this.#configuration;
     return {
       history: this.history,
-      board: new Board(),
+      boardOf: (cluster) => this.#boardOf(cluster),
       keys: this.#keys(),
       lanes,
       thinkMs,
@@ -215,21 +267,39 @@ export class Scene {
       isHealed: () => this.#isHealed,
       freshKey: () => `${FRESH_KEYS}${Math.floor(this.world.now / FRESH_EVERY_MS)}`,
       options: (process) => this.#clusterOptions(process),
-      onSet: (configuration) => {
-        if (configuration.number > (this.#newestSet?.number ?? 0)) this.#newestSet = configuration;
-      },
+      onSet: (configuration, process) => this.#onSet(configuration, process),
       count: (what, times) => this.count(what, times),
       onAlarm: (message) => this.#alarms.push(message),
       note: (what, process) => this.world.note(what, process.index),
     };
   }
 
+  #boardOf(cluster: string): Board {
+    const board = this.#boards.get(cluster) ?? new Board();
+    this.#boards.set(cluster, board);
+    return board;
+  }
+
+  #onSet(configuration: Configuration, process: SimProcess): void {
+    const { cluster, number } = configuration;
+    this.#clusters.set(process, cluster);
+    if (number > (this.#newestSets.get(cluster)?.number ?? 0)) this.#newestSets.set(cluster, configuration);
+  }
+
+  /** Whom a client names when it opens the library: those that its cluster had last, or those that it was given. */
+  #namedBy(process: SimProcess): readonly string[] {
+    // Without rivals there is one cluster, and who comes to it for the first time is given its newest set.
+    const known = this.#rivals === undefined ? [...this.#newestSets.keys()][0] : this.#clusters.get(process);
+    if (known !== undefined) return membersOf(this.#newestSets.get(known)!).map(({ url }) => url);
+    const isRival = this.#rivals?.clients.includes(process.name) === true;
+    const first = this.#places.slice(0, this.#configuration.acceptors).map(({ process: { name } }) => name);
+    return (isRival ? [...this.#rivals!.acceptors, this.#rivals!.shared] : first).map(urlOf);
+  }
+
   #clusterOptions(process: SimProcess) {
-    const { acceptors, ballots, oneRoundTrip, oneName, quorums, timeoutMs, requestTimeoutMs } =
-      this.#configuration;
-    const first = this.#servers.slice(0, acceptors).map(({ url }) => url);
+    const { ballots, oneRoundTrip, oneName, quorums, timeoutMs, requestTimeoutMs } = this.#configuration;
     return {
-      acceptors: this.#newestSet === undefined ? first : membersOf(this.#newestSet).map(({ url }) => url),
+      acceptors: this.#namedBy(process),
       proposer: oneName ? 'proposer' : process.name,
       quorums,
       timeoutMs,
@@ -242,23 +312,20 @@ export class Scene {
   }
 
   #changeSet(name: string, acceptors: readonly string[]): void {
-    const at = this.world.processes.findIndex((process) => process.name === name);
-    const process = this.world.processes[at]!;
-    const client = this.#clients[at - this.#acceptors.length]!;
+    const { client, process } = this.#clients.find(({ process: { name: own } }) => own === name)!;
     const change = (): Promise<void> => client.changeSet(process, acceptors.map(urlOf));
-    const everywhere = this.#acceptors.map(({ index }) => index);
+    const everywhere = this.#places.map(({ process: { index } }) => index);
     process.inside(() => void this.#phases.during(process.index, everywhere, ['set change'], change))();
   }
 
   #openAcceptor(from: SimProcess, url: string): Acceptor {
-    const at = this.#servers.findIndex((server) => server.url === url);
-    const to = this.#acceptors[at]!;
+    const { server, service, process: to } = this.#places.find((place) => place.server.url === url)!;
     const route = { world: this.world, from, to, timeoutMs: this.#configuration.requestTimeoutMs };
     const acceptor =
       this.#configuration.kind === 'store'
-        ? new StoreAcceptor(new RemoteStore(route, this.#servers[at]!, this.#phases), from)
-        : new RemoteAcceptor(route, url, this.#services[at]!);
-    const watched = this.#newcomers.watch(acceptor, this.#servers[at]!, this.world.now);
+        ? new StoreAcceptor(new RemoteStore(route, server, this.#phases), from)
+        : new RemoteAcceptor(route, url, service);
+    const watched = this.#newcomers.watch(acceptor, server, this.world.now);
     return onRecord(watched, this.#phases, from.index, to.index);
   }
 }

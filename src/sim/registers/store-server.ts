@@ -69,6 +69,8 @@ export class StoreServer implements AcceptorStore {
   #isBeyond = false;
   #durableSequence = 0;
   #promotions = 0;
+  /** Disks that were here, each as it was when it was lost. */
+  readonly #originals: DiskCopy[] = [];
   #oldCopy: OldCopy | undefined;
 
   constructor(options: StoreServerOptions) {
@@ -134,17 +136,17 @@ export class StoreServer implements AcceptorStore {
 
   /** While its process is down: another disk stands in the place of this one, empty or restored from a copy. */
   replaceDisk(copy?: DiskCopy): void {
+    this.#originals.push(textsOf(this.#disk.copy()));
     this.#disk.replace(copy);
     this.#oldCopy = undefined;
   }
 
   /** The same for an older copy, of which nothing tells that it is one. */
   restore(copy?: DiskCopy): void {
-    const [original, restored] = [this.#disk.copy(), copy ?? new Map<string, string>()];
-    const sequence = Number(restored.get(SEQUENCE_KEY) ?? 0);
-    const oldCopy = OldCopy.of(textsOf(original), textsOf(restored), sequence, this.#oldCopy);
     this.replaceDisk(copy);
-    this.#oldCopy = oldCopy;
+    const restored = this.#disk.copy();
+    const sequence = Number(restored.get(SEQUENCE_KEY) ?? 0);
+    this.#oldCopy = OldCopy.of(this.#originals, textsOf(restored), sequence);
   }
 
   /** What stands here in the place of the disk that was meant, since the last restore. */

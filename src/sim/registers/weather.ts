@@ -16,8 +16,8 @@ import {
 import type { SimProcess } from '../process.ts';
 import type { ScheduledFault } from '../seeded-run.ts';
 import type { World } from '../world.ts';
-import type { Ancestry } from './ancestry.ts';
 import { type FaultName, STRAGGLING_SHARE } from './faults.ts';
+import type { Lineages } from './lineages.ts';
 import type { Phases } from './phases.ts';
 import type { StoreServer } from './store-server.ts';
 
@@ -25,9 +25,11 @@ import type { StoreServer } from './store-server.ts';
 export interface Ground {
   readonly world: World;
   readonly phases: Phases;
-  readonly ancestry: Ancestry;
+  readonly lineages: Lineages;
   /** By the number of their process. */
-  readonly servers: readonly StoreServer[];
+  readonly servers: ReadonlyMap<number, StoreServer>;
+  /** By their names: clients of a cluster that begins over an acceptor of this one. */
+  readonly rivals: readonly string[];
   /** Has that client change the set of acceptors to those. */
   changeSet(client: string, acceptors: readonly string[]): void;
   count(what: string, times?: number): void;
@@ -38,6 +40,8 @@ type Replacement = (server: StoreServer, copy?: DiskCopy) => void;
 
 /** What meets something only when a sync begins. */
 const LATER: ReadonlySet<string> = new Set<FaultName>(['slow disk', 'crash in sync']);
+
+const RIVALS_DOWN_MS = 50;
 
 export class Weather {
   readonly #ground: Ground;
@@ -53,12 +57,12 @@ export class Weather {
   }
 
   /** A sync begins on that acceptor's disk that would take so long in calm weather: how long it takes. */
-  syncMs(acceptor: number, calmMs: number): number {
+  syncMs(name: string, calmMs: number): number {
     const { world, phases } = this.#ground;
-    const extraMs = this.#slow.get(acceptor) ?? 0;
-    if (extraMs > 0) phases.metProcess('slow disk', acceptor);
+    const { index } = this.#processNamed(name);
+    const extraMs = this.#slow.get(index) ?? 0;
+    if (extraMs > 0) phases.metProcess('slow disk', index);
     let ms = calmMs + extraMs;
-    const { name } = world.processes[acceptor]!;
     for (const fault of this.#stalls) {
       if (!fault.targets.includes(name)) continue;
       ms += fault.strength;
@@ -124,6 +128,8 @@ export class Weather {
         return this.#putBack(fault, (server, copy) => server.replaceDisk(copy));
       case 'promote':
         return this.#putBack(fault, (server, copy) => server.promote(copy));
+      case 'shared':
+        return this.#startRivals(fault);
       case 'restore':
         return this.#putBack(fault, (server, copy) => server.restore(copy));
       case 'garble':
@@ -197,14 +203,14 @@ export class Weather {
     if (!process.isUp) return;
     process.crash();
     this.#ground.phases.forget(process.index);
-    const lost = this.#ground.servers[process.index]?.crash(this.#random) ?? 0;
+    const lost = this.#ground.servers.get(process.index)?.crash(this.#random) ?? 0;
     if (lost > 0) this.#ground.count('unsynced writes lost', lost);
   }
 
   #loseDisk(process: SimProcess, copy: DiskCopy | undefined, replace: Replacement): void {
     this.#crash(process);
-    replace(this.#ground.servers[process.index]!, copy);
-    if (copy !== undefined) this.#ground.ancestry.onRolledBack(process.index, copy);
+    replace(this.#ground.servers.get(process.index)!, copy);
+    if (copy !== undefined) this.#ground.lineages.onRolledBack(process.index, copy);
   }
 
   /** The copy was made `strength` milliseconds before it is restored. */
@@ -213,7 +219,7 @@ export class Weather {
     for (const { index } of this.#processes(fault)) {
       let copy: DiskCopy | undefined;
       world.at(Math.max(world.now, fault.fromMs - fault.strength), index, () => {
-        copy = servers[index]!.copy();
+        copy = servers.get(index)!.copy();
       });
       this.#window(
         { ...fault, targets: [world.processes[index]!.name] },
@@ -225,16 +231,29 @@ export class Weather {
     }
   }
 
+  /** In the moment in which the others start; some die in the middle of it, and come back. */
+  #startRivals({ fromMs, untilMs, strength }: ScheduledFault): void {
+    const { world, rivals } = this.#ground;
+    for (const process of world.processes.filter(({ name }) => rivals.includes(name))) {
+      world.at(fromMs, process.index, () => process.start());
+      if (strength === 0) continue;
+      world.at(untilMs, process.index, () => this.#crash(process));
+      world.at(untilMs + RIVALS_DOWN_MS, process.index, () => process.start());
+    }
+  }
+
   #garble(process: SimProcess): void {
-    const key = this.#ground.servers[process.index]!.garble(this.#random);
+    const key = this.#ground.servers.get(process.index)!.garble(this.#random);
     if (key !== undefined) this.#ground.world.note(`garble ${key}`, process.index);
   }
 
   #processes({ targets }: ScheduledFault): readonly SimProcess[] {
-    return targets.map((name) => {
-      const process = this.#ground.world.processes.find((candidate) => candidate.name === name);
-      assert(process !== undefined, `there is no process ${name}`);
-      return process;
-    });
+    return targets.map((name) => this.#processNamed(name));
+  }
+
+  #processNamed(name: string): SimProcess {
+    const process = this.#ground.world.processes.find((candidate) => candidate.name === name);
+    assert(process !== undefined, `there is no process ${name}`);
+    return process;
   }
 }
