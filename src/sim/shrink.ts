@@ -101,7 +101,7 @@ class Search {
 }
 
 /** Kinds whose targets belong together: who does it and to what. With one taken out it is another act, and not a fair one. */
-const INDIVISIBLE: ReadonlySet<string> = new Set(['change set']);
+const INDIVISIBLE: ReadonlySet<string> = new Set(['change set', 'copy', 'restore']);
 
 type Simplification = (fault: ScheduledFault) => readonly ScheduledFault[];
 

@@ -378,11 +378,12 @@ export class Scene {
   #openAcceptor(from: SimProcess, url: string): Acceptor {
     const at = this.#servers.findIndex((server) => server.url === url);
     const { requestTimeoutMs: timeoutMs } = this.#configuration;
-    return new RemoteAcceptor(
-      { world: this.world, from, to: this.#acceptors[at]!, timeoutMs },
-      url,
-      this.#services[at]!,
-    );
+    const place = {
+      process: this.#acceptors[at]!,
+      server: this.#servers[at]!,
+      service: this.#services[at]!,
+    };
+    return new RemoteAcceptor({ world: this.world, from, to: () => place, timeoutMs });
   }
 
   #newClient(at: number): EngineClient {

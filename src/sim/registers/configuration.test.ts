@@ -21,7 +21,7 @@ test('disks that lose what they had belong to so few acceptors that both quorums
     const losses = schedule.filter(({ kind }) =>
       ['forget', 'roll back', 'restore', 'garble', 'shared'].includes(kind),
     );
-    expect(losses.flatMap(({ targets }) => targets).filter((name) => !names.has(name))).toEqual([]);
+    expect(losses.map(({ targets }) => targets[0]!).filter((name) => !names.has(name))).toEqual([]);
   }
 });
 
@@ -40,6 +40,26 @@ test('where a copy is restored there are several clients, and one set of accepto
   for (const { configuration } of restored) {
     expect(configuration.clients).toBeGreaterThan(1);
     expect(configuration.faults.has('roll back') || configuration.faults.has('change set')).toBe(false);
+  }
+});
+
+test('a copy beside its original is one of a store, and has clients and acceptors on either side', () => {
+  const copies = DRAWN.flatMap(({ configuration, schedule }) =>
+    schedule.filter(({ kind }) => kind === 'copy').map(({ targets }) => ({ configuration, targets })),
+  );
+  expect(copies.length).toBeGreaterThan(10);
+  for (const { configuration, targets } of copies) {
+    const { kind, acceptors, clients, damaged } = configuration;
+    const [original, ...side] = targets;
+    expect({ kind, isDamaged: damaged.includes(Number(original!.split('-')[1])) }).toEqual({
+      kind: 'store',
+      isDamaged: true,
+    });
+    const misled = side.filter((name) => name.startsWith('client-'));
+    expect(misled.length).toBeGreaterThan(0);
+    expect(misled.length).toBeLessThan(clients);
+    expect(side).not.toContain(original);
+    expect(side.length - misled.length).toBe((acceptors - 1) / 2);
   }
 });
 

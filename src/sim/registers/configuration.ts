@@ -1,7 +1,7 @@
 /** What a seed draws before anything happens: how many of what, how they talk, what they are told to do. */
 import { type ClockErrors, type Random } from '../core/index.ts';
 import { drawSwarm } from '../swarm.ts';
-import { type FaultName, SWARM } from './faults.ts';
+import { COPIED, type FaultName, SWARM } from './faults.ts';
 
 export interface RegistersConfiguration {
   readonly kind: 'store' | 'service';
@@ -53,6 +53,7 @@ const MAX_DRIFT = 0.001;
 /** Of the seeds that have room for it. */
 const SHARED_SHARE = 0.4;
 const RESTORED_SHARE = 0.95;
+const COPIED_SHARE = 0.5;
 const SOME_DATE_MS = 1_700_000_000_000;
 
 export function drawConfiguration(random: Random, later: Random): RegistersConfiguration {
@@ -72,7 +73,7 @@ export function drawConfiguration(random: Random, later: Random): RegistersConfi
   const kind = random.uniform() < 0.5 ? 'store' : 'service';
   if (kind === 'store' && !faults.has('roll back')) faults.add('promote');
   const isOneLosable = acceptors > Math.max(quorums.phase1, quorums.phase2);
-  for (const name of isOneLosable ? drawLater(faults, clients, later) : []) faults.add(name);
+  for (const name of isOneLosable ? drawLater({ faults, clients, kind }, later) : []) faults.add(name);
   return {
     kind,
     acceptors,
@@ -103,11 +104,16 @@ export function drawConfiguration(random: Random, later: Random): RegistersConfi
 }
 
 /** Where one acceptor can be done without. The set does not change then, see `faults.ts`. */
-function drawLater(faults: ReadonlySet<FaultName>, clients: number, later: Random): readonly FaultName[] {
-  const choice = later.uniform();
-  if (faults.has('roll back') || faults.has('change set')) return [];
-  if (choice < SHARED_SHARE) return ['shared'];
-  return choice < RESTORED_SHARE && clients > 1 ? ['restore'] : [];
+function drawLater(
+  { faults, clients, kind }: Pick<RegistersConfiguration, 'faults' | 'clients' | 'kind'>,
+  later: Random,
+): readonly FaultName[] {
+  const [choice, isCopied] = [later.uniform(), later.uniform() < COPIED_SHARE];
+  if (faults.has('roll back')) return [];
+  const copied: readonly FaultName[] = isCopied && clients > 1 && COPIED.includes(kind) ? ['copy'] : [];
+  if (faults.has('change set')) return copied;
+  if (choice < SHARED_SHARE) return [...copied, 'shared'];
+  return choice < RESTORED_SHARE && clients > 1 ? [...copied, 'restore'] : copied;
 }
 
 /** One line for each choice. */

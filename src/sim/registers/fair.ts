@@ -12,7 +12,15 @@ export type Fairness = (client: string, fromMs: number, untilMs: number) => bool
 const HARMLESS: readonly FaultName[] = ['duplicate', 'clock jump', 'change set'];
 /** So many requests that take their longest. */
 const TIME_FOR = 4;
-const FOR_GOOD: readonly FaultName[] = ['forget', 'roll back', 'garble', 'promote', 'restore', 'shared'];
+const FOR_GOOD: readonly FaultName[] = [
+  'forget',
+  'roll back',
+  'garble',
+  'promote',
+  'restore',
+  'shared',
+  'copy',
+];
 
 export function fairness(
   configuration: Pick<RegistersConfiguration, 'acceptors' | 'spares' | 'quorums' | 'requestTimeoutMs'>,

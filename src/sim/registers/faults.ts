@@ -9,6 +9,8 @@
  *   lacks. `forget` has no such limit: the acceptors' identities stand in the configuration that the others keep.
  * - `restore` is the same for several clients, with lives as they come. It is fair because nothing is asked of the copy that nobody who
  *   asks could know of, until somebody has found it out: `old-copy.ts`.
+ * - `copy` is for stores that tell their line of memory, as `promote` is: of two servers with the same documents nothing else tells which is
+ *   the one that was there before. Acceptor services join in when each life of theirs is told from every other: see `COPIED`.
  * - `shared` gives one of the damaged acceptors to a second cluster, so that the first one can do without it. Nobody changes the set then: an acceptor
  *   of another cluster cannot be taken in.
  * - `promote` has no such limit either: an old copy that was promoted tells another line of memory than the identity in it. It
@@ -43,17 +45,21 @@ export const FAULT_NAMES = [
   'promote',
   'restore',
   'shared',
+  'copy',
 ] as const;
 
 export type FaultName = (typeof FAULT_NAMES)[number];
 
 /** They have a stream of chance of their own, so that to the seeds of earlier versions nothing else changes. */
-const LATER_KINDS: readonly FaultName[] = ['restore', 'shared'];
+const LATER_KINDS: readonly FaultName[] = ['restore', 'shared', 'copy'];
 
 /** Those that each seed has on or off. What is left draws last, and by itself. */
 export const SWARM: readonly FaultName[] = FAULT_NAMES.filter(
   (name) => name !== 'promote' && !LATER_KINDS.includes(name),
 );
+
+/** Acceptors of which a copy can be told from the original while both are there. */
+export const COPIED: readonly RegistersConfiguration['kind'][] = ['store'];
 
 /** How many of the promotions that a seed has room for come about. */
 const PROMOTED_SHARE = 0.4;
@@ -136,12 +142,41 @@ function faultKinds({
     kind('slow disk', 3, [300, 4000], someOrAll(stores), whole(20, 400)),
     kind('change set', 2, [0, 0], newSet(stores, acceptors, oneOf(proposers))),
     kind('promote', 2, [20, 2000], sometimes(PROMOTED_SHARE, oneOf(losable)), whole(100, 4000)),
-    kind('restore', 2, [20, 2000], oneOf(losable), whole(100, 4000)),
+    kind(
+      'copy',
+      1,
+      [300, 4000],
+      copyFor(losable, stores.slice(0, acceptors), someOf(proposers)),
+      mostlyNone(whole(100, 4000)),
+    ),
+    kind('restore', 2, [20, 2000], both(oneOf(losable), oneOf(proposers)), whole(100, 4000)),
   ];
 }
 
 function oneOf(names: readonly string[]): FaultKind['targets'] {
   return (random) => (names.length === 0 ? [] : [names[random.integer(names.length)]!]);
+}
+
+function both(one: FaultKind['targets'], other: FaultKind['targets']): FaultKind['targets'] {
+  return (random) => [...one(random), ...other(random)];
+}
+
+/** Of which acceptor there are two, and who is on the side of the copy: some clients, and half of the other acceptors. */
+function copyFor(
+  losable: readonly string[],
+  acceptors: readonly string[],
+  clients: FaultKind['targets'],
+): FaultKind['targets'] {
+  const one = oneOf(losable);
+  return (random) => {
+    const [original] = one(random);
+    const left = acceptors.filter((name) => name !== original);
+    const others = Array.from(
+      { length: Math.floor(left.length / 2) },
+      () => left.splice(random.integer(left.length), 1)[0]!,
+    );
+    return [original!, ...clients(random), ...others];
+  };
 }
 
 function sometimes(probability: number, targets: FaultKind['targets']): FaultKind['targets'] {
@@ -186,6 +221,11 @@ function newSet(
 
 function share(low: number, high: number): FaultKind['strength'] {
   return (random: Random) => Math.round(random.between(low, high) * 100) / 100;
+}
+
+/** A fresh copy lacks nothing that anybody could miss. */
+function mostlyNone(strength: FaultKind['strength']): FaultKind['strength'] {
+  return (random) => (random.uniform() < 0.7 ? 0 : strength(random));
 }
 
 function whole(low: number, high: number): FaultKind['strength'] {

@@ -14,6 +14,8 @@ const FAULTS = FAULT_NAMES.filter((name) => name !== 'change set' && name !== 's
 
 /** Pairs that are rare, because a client seldom opens the cluster, or that cannot be: see the limits in `faults.ts`. */
 function needNotMeet(fault: FaultName, phase: Phase): boolean {
+  // Beside the cut that comes with it, which is what messages meet.
+  if (fault === 'copy') return phase !== 'identity read' && phase !== 'phase 1';
   if (phase === 'set change') return ['roll back', 'promote', 'restore'].includes(fault);
   if (phase === 'describe') return fault === 'promote';
   return phase === 'install' && !['loss', 'duplicate', 'straggle', 'cut', 'slow disk'].includes(fault);
@@ -35,7 +37,7 @@ const MUST_OCCUR: readonly string[] = [
   'shared: two clusters',
   'shared: one cluster',
   'restored: found',
-  'restored: refused a newcomer',
+  ...['BEHIND', 'PROMOTED'].map((how) => `refused a newcomer: ACCEPTOR_${how}`),
   'warning CORRUPT_RECORD',
   ...['EMPTY', 'FOREIGN', 'BEHIND', 'PROMOTED'].map((how) => `acceptor down ACCEPTOR_${how}`),
   ...['committed', 'rejected', 'unknown'].flatMap((how) => [`change: ${how}`, `continued: ${how}`]),

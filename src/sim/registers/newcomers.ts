@@ -1,9 +1,16 @@
 /**
- * Clients that come to an acceptor after it was found to be an old copy: later lives of those who were there, and processes that never
- * were. Nothing that they have seen tells them what it is, and none of them may be answered.
+ * Clients that come to an acceptor after it has forgotten something and that can be known: it was found to be an old copy, or tells another
+ * line of memory. They may be later lives of those who were there, or processes that never were. None of them may be answered.
  */
-import { type Acceptor, CasPaxosError } from '../../caspaxos/index.ts';
+import { type Acceptor, CasPaxosError, isLastingCode } from '../../caspaxos/index.ts';
 import type { StoreServer } from './store-server.ts';
+
+/** A client's use of an acceptor. */
+interface Use {
+  /** Who answers it now. */
+  readonly server: () => StoreServer;
+  readonly openedAt: number;
+}
 
 export class Newcomers {
   readonly misused: string[] = [];
@@ -13,17 +20,18 @@ export class Newcomers {
     this.#count = count;
   }
 
-  /** The acceptor, as a client uses it that opened it at that time. */
-  watch(inner: Acceptor, server: StoreServer, openedAt: number): Acceptor {
-    const isNew = (): boolean => (server.oldCopy?.retiredAt ?? Infinity) < openedAt;
+  watch(inner: Acceptor, { server, openedAt }: Use): Acceptor {
     const watched = async <R>(work: () => Promise<R>): Promise<R> => {
+      const asked = server();
+      const isNew = (): boolean => asked.uselessSince < openedAt;
       try {
         const result = await work();
-        if (isNew()) this.misused.push(`${inner.url} answered a client that came when it was retired`);
+        if (isNew() && server() === asked)
+          this.misused.push(`${inner.url} answered a client that came when it had to refuse everybody`);
         return result;
       } catch (error) {
-        const isRefusal = error instanceof CasPaxosError && error.code === 'ACCEPTOR_BEHIND';
-        if (isRefusal && isNew()) this.#count('restored: refused a newcomer');
+        const code = error instanceof CasPaxosError ? error.code : undefined;
+        if (code !== undefined && isLastingCode(code) && isNew()) this.#count(`refused a newcomer: ${code}`);
         throw error;
       }
     };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SeededRun, SeededSimulation } from '../seeded-run.ts';
+import type { ScheduledFault, SeededRun, SeededSimulation } from '../seeded-run.ts';
 import { shrink } from '../shrink.ts';
 import { type Defect, registersSimulation, registersSimulationWith } from './index.ts';
 
@@ -44,7 +44,16 @@ describe('the library under simulation', () => {
 });
 
 /** Each of these has failed, for the reason given. They stand for their defect only as long as seeds draw what they drew. */
-const REGRESSIONS: readonly { readonly seed: number; readonly was: string }[] = [
+const REGRESSIONS: readonly {
+  readonly seed: number;
+  readonly was: string;
+  readonly schedule?: readonly ScheduledFault[];
+}[] = [
+  {
+    seed: 2140,
+    was: 'nobody could open a cluster whose first start had been refused when it had reached one acceptor',
+    schedule: [{ kind: 'shared', fromMs: 28, untilMs: 41, targets: ['acceptor-1'], strength: 1 }],
+  },
   { seed: 1196, was: 'of two who continued one operation, one took the attempt of the other for its own' },
   {
     seed: 616_205_342,
@@ -56,8 +65,8 @@ const REGRESSIONS: readonly { readonly seed: number; readonly was: string }[] = 
   })),
 ];
 
-test.each(REGRESSIONS)('seed $seed holds: $was', async ({ seed }) => {
-  expect((await registersSimulation.run(seed)).failure).toBeUndefined();
+test.each(REGRESSIONS)('seed $seed holds: $was', async ({ seed, schedule }) => {
+  expect((await registersSimulation.run(seed, schedule)).failure).toBeUndefined();
 });
 
 /** Defects of the simulated stores, and what finds each of them. */
@@ -68,7 +77,8 @@ const PLANTED: readonly { defect: Defect; from: number; within: number; check: s
   { defect: 'versions repeat', from: 21, within: 20, check: 'ancestry' },
   { defect: 'ignores conditions', from: 1, within: 20, check: 'ancestry' },
   { defect: 'forgets silently', from: 1, within: 20, check: 'ancestry' },
-  { defect: 'drops retirements', from: 201, within: 20, check: 'retired' },
+  { defect: 'drops retirements', from: 11, within: 20, check: 'retired' },
+  { defect: 'tells no line', from: 1, within: 20, check: 'retired' },
 ];
 
 describe('a defect of a store is noticed:', () => {
@@ -82,6 +92,18 @@ describe('a defect of a store is noticed:', () => {
       break;
     }
     expect(failed?.failure?.check).toBe(check);
+  });
+
+  test('a copy that tells no other line than its original, by what clients are told', async () => {
+    const simulation = registersSimulationWith({ defect: 'tells no line' });
+    // It is the copy alone that is noticed.
+    const { schedule } = await registersSimulation.run(115);
+    const run = await simulation.run(
+      115,
+      schedule.filter(({ kind }) => kind !== 'promote'),
+    );
+    expect(run.schedule.some(({ kind }) => kind === 'copy')).toBe(true);
+    expect(run.failure?.check).toBe('linearizability');
   });
 
   test('and shrinks to a few faults that still fail the same way', async () => {

@@ -11,7 +11,7 @@ import {
   sequential,
   StoreAcceptor,
 } from '../../caspaxos/index.ts';
-import { latencyModel, plainLink } from '../core/index.ts';
+import { type ClockErrors, latencyModel, plainLink } from '../core/index.ts';
 import type { SimProcess } from '../process.ts';
 import type { ScheduledFault, SimulationFailure } from '../seeded-run.ts';
 import { World } from '../world.ts';
@@ -19,13 +19,14 @@ import { judge, wasDone } from './checks.ts';
 import { Board } from './board.ts';
 import { type ClientScene, RegisterClient } from './client.ts';
 import type { RegistersConfiguration } from './configuration.ts';
+import { copiedIn, Copies } from './copies.ts';
 import { type Fairness, fairness } from './fair.ts';
 import { acceptorName, clientName } from './faults.ts';
 import { commitOf, ERASABLE_KEY, History, type RecordedCall } from './history.ts';
 import { Newcomers } from './newcomers.ts';
 import { Lineages } from './lineages.ts';
 import { onRecord, Phases } from './phases.ts';
-import { RemoteStore } from './remote.ts';
+import { type AcceptorPlace, RemoteStore } from './remote.ts';
 import { AcceptorService, RemoteAcceptor } from './service.ts';
 import { type Rivals, rivalsIn } from './rivals.ts';
 import { type Defect, StoreServer } from './store-server.ts';
@@ -42,12 +43,6 @@ const MAX_EVENTS = 2_000_000;
 /** A run with fewer changes that were acknowledged during the faults, of those that there was time for, has shown little. */
 const FEW_SHARE = 0.02;
 
-interface AcceptorPlace {
-  readonly server: StoreServer;
-  readonly service: AcceptorService;
-  readonly process: SimProcess;
-}
-
 export class Scene {
   readonly world: World;
   readonly history: History;
@@ -61,6 +56,7 @@ export class Scene {
   /** Acceptors and clients, with those of the rivals at the end. */
   readonly #places: AcceptorPlace[] = [];
   readonly #clients: { readonly process: SimProcess; readonly client: RegisterClient }[] = [];
+  readonly #copies = new Copies();
   readonly #weather: Weather;
   readonly #alarms: string[] = [];
   readonly #newcomers = new Newcomers((what) => this.count(what));
@@ -89,7 +85,8 @@ export class Scene {
     );
     const clients = Array.from({ length: configuration.clients }, (_, at) => clientName(at));
     const rivals = this.#rivals ?? { acceptors: [], clients: [] };
-    const places = own.length + clients.length + rivals.acceptors.length + rivals.clients.length;
+    const copied = copiedIn(schedule);
+    const places = [own, clients, rivals.acceptors, rivals.clients, copied].flat().length;
     world.link = plainLink(latencyModel(configuration.latency)!, places, world.randomFor('network'));
     this.#lineages = new Lineages(
       [...own, ...rivals.acceptors].map(urlOf),
@@ -99,12 +96,14 @@ export class Scene {
     this.#addClients(clients);
     this.#addAcceptors(rivals.acceptors);
     this.#addClients(rivals.clients);
+    for (const name of copied) this.#addCopy(name);
     this.#weather = new Weather({
       world,
       phases: this.#phases,
       lineages: this.#lineages,
       servers: new Map(this.#places.map(({ process, server }) => [process.index, server])),
       rivals: rivals.clients,
+      copies: this.#copies,
       changeSet: (client, names) => this.#changeSet(client, names),
       count: (what, times) => this.count(what, times),
     });
@@ -206,21 +205,32 @@ export class Scene {
   }
 
   #addAcceptors(names: readonly string[]): void {
-    const { kind, clocks } = this.#configuration;
+    const { clocks } = this.#configuration;
     const first = this.#places.length;
-    const servers = names.map((name, at) => this.#newServer(name, first + at));
-    for (const [at, server] of servers.entries()) {
-      const service = new AcceptorService(server);
-      const process = this.world.addProcess({
-        name: names[at]!,
-        ...(first === 0 && { clock: clocks[at]! }),
-        main: (own) => {
-          server.start(own);
-          if (kind === 'service') service.start(own);
-        },
-      });
-      this.#places.push({ server, service, process });
-    }
+    const servers = names.map((name, at) =>
+      this.#newServer(name, (key, text) => this.#lineages.onDurable(first + at, key, text)),
+    );
+    for (const [at, server] of servers.entries())
+      this.#places.push(this.#newPlace(names[at]!, server, first === 0 ? clocks[at] : undefined));
+  }
+
+  /** What becomes durable there counts for nobody. */
+  #addCopy(name: string): void {
+    const server = this.#newServer(name, () => {});
+    this.#copies.add(name, this.#newPlace(`copy-of-${name}`, server));
+  }
+
+  #newPlace(name: string, server: StoreServer, clock?: ClockErrors): AcceptorPlace {
+    const service = new AcceptorService(server);
+    const process = this.world.addProcess({
+      name,
+      ...(clock && { clock }),
+      main: (own) => {
+        server.start(own);
+        if (this.#configuration.kind === 'service') service.start(own);
+      },
+    });
+    return { server, service, process };
   }
 
   #addClients(names: readonly string[]): void {
@@ -239,15 +249,18 @@ export class Scene {
     }
   }
 
-  #newServer(name: string, at: number): StoreServer {
+  #newServer(name: string, onDurable: (key: string, text: string) => void): StoreServer {
     const { syncMs, concurrency } = this.#configuration;
     const random = this.world.randomFor('disk');
     return new StoreServer({
       url: urlOf(name),
       concurrency,
       syncMs: () => this.#weather.syncMs(name, random.between(0.5, 1.5) * syncMs),
-      onDurable: (key, text) => this.#lineages.onDurable(at, key, text),
-      onRetired: () => this.count('restored: found'),
+      onDurable,
+      onRetired: () => {
+        this.count('restored: found');
+        this.#weather.onRetired(name);
+      },
       now: () => this.world.now,
       defect: this.#defect,
     });
@@ -319,14 +332,18 @@ export class Scene {
   }
 
   #openAcceptor(from: SimProcess, url: string): Acceptor {
-    const { server, service, process: to } = this.#places.find((place) => place.server.url === url)!;
+    const original = this.#places.find(({ server }) => server.url === url)!;
+    const to = () => this.#copies.placeFor(from.name, original);
     const route = { world: this.world, from, to, timeoutMs: this.#configuration.requestTimeoutMs };
     const acceptor =
       this.#configuration.kind === 'store'
-        ? new StoreAcceptor(new RemoteStore(route, server, this.#phases), from)
-        : new RemoteAcceptor(route, url, service);
-    const watched = this.#newcomers.watch(acceptor, server, this.world.now);
-    return onRecord(watched, this.#phases, from.index, to.index);
+        ? new StoreAcceptor(new RemoteStore(route, this.#phases), from)
+        : new RemoteAcceptor(route);
+    const watched = this.#newcomers.watch(acceptor, {
+      server: () => to().server,
+      openedAt: this.world.now,
+    });
+    return onRecord(watched, this.#phases, from.index, original.process.index);
   }
 }
 

@@ -33,8 +33,9 @@ function scene(): Scene {
   );
   process!.start();
   client!.start();
-  const route = { world, from: client!, to: process!, timeoutMs: 100 };
-  return { world, server, process: process!, open: () => new RemoteAcceptor(route, 'sim:one', service) };
+  const to = () => ({ process: process!, server, service });
+  const route = { world, from: client!, to, timeoutMs: 100 };
+  return { world, server, process: process!, open: () => new RemoteAcceptor(route) };
 }
 
 /** What came of it: the result, or the error's code or message. */

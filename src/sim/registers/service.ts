@@ -134,7 +134,6 @@ export class RemoteAcceptor implements Acceptor {
   /** As the real service's client has it. */
   readonly concurrency = 4;
   readonly #route: Route;
-  readonly #service: AcceptorService;
   #connection: Promise<Connection> | undefined;
   #expectedId: string | undefined;
   #cluster: string | undefined;
@@ -145,10 +144,9 @@ export class RemoteAcceptor implements Acceptor {
   #retiring: Promise<void> | undefined;
   #retiredAt = -Infinity;
 
-  constructor(route: Route, url: string, service: AcceptorService) {
-    this.url = url;
+  constructor(route: Route) {
+    this.url = route.to().server.url;
     this.#route = route;
-    this.#service = service;
   }
 
   expect(id: string, cluster?: string): void {
@@ -195,7 +193,7 @@ export class RemoteAcceptor implements Acceptor {
       // Connecting may have shown who is there; that is made lasting before anybody hears of it.
       await this.#retiring;
       if (this.#lost !== undefined) throw this.#lost;
-      const answer = await call(this.#route, () => this.#service.carryOut(connection, asked));
+      const answer = await call(this.#route, ({ service }) => service.carryOut(connection, asked));
       this.#saw({ sequence: answer.sequence, set: 0 });
       return answer.result;
     } catch (error) {
@@ -217,7 +215,7 @@ export class RemoteAcceptor implements Acceptor {
   async #connect(): Promise<Connection> {
     // What was known when the question was asked: the greeting may come late.
     const seen = this.#seen;
-    const { connection, id, retired } = await call(this.#route, () => this.#service.greet(seen));
+    const { connection, id, retired } = await call(this.#route, ({ service }) => service.greet(seen));
     const { told } = connection;
     this.#expectedId ??= id;
     if (id !== this.#expectedId) this.#lose('ACCEPTOR_FOREIGN', `as ${id}`);
@@ -245,7 +243,7 @@ export class RemoteAcceptor implements Acceptor {
   /** Never rejects. */
   async #sayRetired(connection: Connection, seen: Standing): Promise<void> {
     try {
-      await call(this.#route, () => this.#service.retire(connection, this.#expectedId!, seen));
+      await call(this.#route, ({ service }) => service.retire(connection, this.#expectedId!, seen));
     } catch (error) {
       if (!(error instanceof CasPaxosError)) {
         this.#connection = undefined;

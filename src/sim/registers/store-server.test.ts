@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { EMPTY_RECORD, encodeIdentity, encodeRecord } from '../../caspaxos/index.ts';
 import { Random } from '../core/index.ts';
 import type { SimProcess } from '../process.ts';
 import { World } from '../world.ts';
@@ -126,6 +127,50 @@ describe('a simulated store', () => {
     expect(server.garble(new Random(1))).toBe('a');
     const { result } = await timed(world, server.read(['a']));
     expect(result[0]!.text).not.toBe('text');
+  });
+});
+
+describe('a simulated store that has forgotten', () => {
+  const identity = (retired?: object): string =>
+    encodeIdentity({ id: 'id', createdAt: '', ...(retired && { retired: retired as never }) });
+
+  test('tells another line when it was promoted, and is useless from then on, unless it is empty', async () => {
+    const { world, server } = scene();
+    await timed(world, server.write([create('identity', identity())]));
+    const { line } = server;
+    expect(server.uselessSince).toBe(Infinity);
+    server.promote(server.copy());
+    expect(server.line).not.toBe(line);
+    expect(server.uselessSince).toBe(world.now);
+    server.promote();
+    expect(server.uselessSince).toBe(Infinity);
+    expect(scene('tells no line').server.line).toBeUndefined();
+  });
+
+  test('without a word is useless from when somebody has retired it', async () => {
+    for (const defect of [undefined, 'drops retirements'] as const) {
+      const { world, server } = scene(defect);
+      await timed(world, server.write([create('identity', identity())]));
+      const copy = server.copy();
+      await timed(world, server.write([create('register/k', encodeRecord(EMPTY_RECORD))]));
+      server.replaceDisk(copy);
+      expect(server.oldCopy).toBeUndefined();
+      const ballot = { counter: 1, proposer: 'p', incarnation: 1 };
+      const record = encodeRecord({ ...EMPTY_RECORD, promised: ballot });
+      await timed(world, server.write([create('register/k', record)]));
+      server.restore(copy);
+      expect(server.uselessSince).toBe(Infinity);
+      const [before] = (await timed(world, server.read(['identity']))).result;
+      const text = identity({ code: 'ACCEPTOR_BEHIND', why: 'It forgot.', at: '' });
+      const { result, at } = await timed(
+        world,
+        server.write([{ key: 'identity', text, expected: before!.version }]),
+      );
+      expect(result).toMatchObject([{ result: 'written' }]);
+      expect(server.uselessSince).toBe(at);
+      const [after] = (await timed(world, server.read(['identity']))).result;
+      expect(after!.text === text).toBe(defect === undefined);
+    }
   });
 });
 

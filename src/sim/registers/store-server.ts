@@ -32,6 +32,7 @@ export const DEFECTS = [
   'ignores conditions',
   'forgets silently',
   'drops retirements',
+  'tells no line',
 ] as const;
 
 export type Defect = (typeof DEFECTS)[number];
@@ -72,6 +73,7 @@ export class StoreServer implements AcceptorStore {
   /** Disks that were here, each as it was when it was lost. */
   readonly #originals: DiskCopy[] = [];
   #oldCopy: OldCopy | undefined;
+  #promotedAt = Infinity;
 
   constructor(options: StoreServerOptions) {
     this.url = options.url;
@@ -86,7 +88,8 @@ export class StoreServer implements AcceptorStore {
   }
 
   /** Which line of memory its answers come from (`lineage.ts`). */
-  get line(): string {
+  get line(): string | undefined {
+    if (this.#options.defect === 'tells no line') return undefined;
     return `timeline ${1 + this.#promotions}`;
   }
 
@@ -139,6 +142,7 @@ export class StoreServer implements AcceptorStore {
     this.#originals.push(textsOf(this.#disk.copy()));
     this.#disk.replace(copy);
     this.#oldCopy = undefined;
+    this.#promotedAt = Infinity;
   }
 
   /** The same for an older copy, of which nothing tells that it is one. */
@@ -154,10 +158,16 @@ export class StoreServer implements AcceptorStore {
     return this.#oldCopy;
   }
 
+  /** From when on nobody who comes to it may be answered: it has forgotten, and that can be known. */
+  get uselessSince(): number {
+    return Math.min(this.#oldCopy?.retiredAt ?? Infinity, this.#promotedAt);
+  }
+
   /** The same for a copy that somebody promotes: it says so. */
   promote(copy?: DiskCopy): void {
     this.replaceDisk(copy);
     this.#promotions += 1;
+    if (this.#disk.read(IDENTITY_KEY) !== undefined) this.#promotedAt = this.#options.now();
   }
 
   /** One document becomes unreadable. Returns which; undefined when there is none. */

@@ -17,6 +17,7 @@ import type { SimProcess } from '../process.ts';
 import type { ScheduledFault } from '../seeded-run.ts';
 import type { World } from '../world.ts';
 import { type FaultName, STRAGGLING_SHARE } from './faults.ts';
+import type { Copies } from './copies.ts';
 import type { Lineages } from './lineages.ts';
 import type { Phases } from './phases.ts';
 import type { StoreServer } from './store-server.ts';
@@ -28,6 +29,7 @@ export interface Ground {
   readonly lineages: Lineages;
   /** By the number of their process. */
   readonly servers: ReadonlyMap<number, StoreServer>;
+  readonly copies: Copies;
   /** By their names: clients of a cluster that begins over an acceptor of this one. */
   readonly rivals: readonly string[];
   /** Has that client change the set of acceptors to those. */
@@ -42,6 +44,7 @@ type Replacement = (server: StoreServer, copy?: DiskCopy) => void;
 const LATER: ReadonlySet<string> = new Set<FaultName>(['slow disk', 'crash in sync']);
 
 const RIVALS_DOWN_MS = 50;
+const RESTART_MS = 100;
 
 export class Weather {
   readonly #ground: Ground;
@@ -50,6 +53,9 @@ export class Weather {
   readonly #slow = new Map<number, number>();
   /** Disks that stall, until the power of all of them goes in the middle of a sync of one. */
   readonly #stalls = new Set<ScheduledFault>();
+
+  /** Who starts anew when an old copy in the place of an acceptor is found out. */
+  readonly #restarting = new Map<string, SimProcess>();
 
   constructor(ground: Ground) {
     this.#ground = ground;
@@ -128,10 +134,12 @@ export class Weather {
         return this.#putBack(fault, (server, copy) => server.replaceDisk(copy));
       case 'promote':
         return this.#putBack(fault, (server, copy) => server.promote(copy));
+      case 'copy':
+        return this.#copy(fault);
       case 'shared':
         return this.#startRivals(fault);
       case 'restore':
-        return this.#putBack(fault, (server, copy) => server.restore(copy));
+        return this.#restore(fault);
       case 'garble':
         return this.#window(fault, { begin: (process) => this.#garble(process) });
       case 'clock jump':
@@ -229,6 +237,44 @@ export class Weather {
         },
       );
     }
+  }
+
+  /** Somebody has found out that an old copy stands in that acceptor's place: a client starts anew, and was never there. */
+  onRetired(acceptor: string): void {
+    const { world } = this.#ground;
+    const client = this.#restarting.get(acceptor);
+    if (client === undefined) return;
+    world.at(world.now, client.index, () => this.#crash(client));
+    world.at(world.now + RESTART_MS, client.index, () => client.start());
+  }
+
+  #restore(fault: ScheduledFault): void {
+    const [acceptor, client] = fault.targets;
+    if (client !== undefined) this.#restarting.set(acceptor!, this.#processNamed(client));
+    this.#putBack({ ...fault, targets: [acceptor!] }, (server, copy) => server.restore(copy));
+  }
+
+  /** As for an old copy that is put back, but the original goes on, on the other side of a cut. */
+  #copy({ kind, fromMs, untilMs, targets: [original, ...side], strength }: ScheduledFault): void {
+    const { world, servers, copies, phases } = this.#ground;
+    const { index } = this.#processNamed(original!);
+    const inside = new Set(
+      [copies.processOf(original!), ...side.map((name) => this.#processNamed(name))].map((one) => one.index),
+    );
+    world.link = cutting(
+      world.link,
+      (from, to) => world.now >= fromMs && world.now < untilMs && inside.has(from) !== inside.has(to),
+    );
+    let documents: DiskCopy | undefined;
+    world.at(Math.max(world.now, fromMs - strength), index, () => {
+      documents = servers.get(index)!.copy();
+    });
+    world.at(fromMs, index, () => {
+      world.note(kind, index);
+      phases.metProcess(kind, index);
+      copies.begin(original!, side, documents);
+    });
+    world.at(untilMs, index, () => copies.end(original!));
   }
 
   /** In the moment in which the others start; some die in the middle of it, and come back. */
