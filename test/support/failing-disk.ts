@@ -34,19 +34,28 @@ export async function failNextWrite(
   });
 }
 
-/** The next commit of a database fails: its file system does not say how much room there is. */
-export function failNextCommit(message: string): void {
-  const spied = vi.spyOn(fileSystem, 'statfsSync');
+type Sync = 'renameSync' | 'statfsSync';
+
+/** The next call of that function of `node:fs`, by whoever imports it by name, does this instead. */
+export function insteadOfNext<N extends Sync>(name: N, instead: (typeof fileSystem)[N]): void {
+  const spied = vi.spyOn(fileSystem, name) as unknown as Mock<(...args: unknown[]) => unknown>;
   const restore = (): void => {
     spied.mockRestore();
     syncBuiltinESMExports();
   };
   onTestFinished(restore);
-  spied.mockImplementationOnce(() => {
+  spied.mockImplementationOnce((...args) => {
     restore();
-    throw Object.assign(new Error(message), { code: 'EIO' });
+    return (instead as (...of: unknown[]) => unknown)(...args);
   });
   syncBuiltinESMExports();
+}
+
+/** The next commit of a database fails: its file system does not say how much room there is. */
+export function failNextCommit(message: string): void {
+  insteadOfNext('statfsSync', () => {
+    throw Object.assign(new Error(message), { code: 'EIO' });
+  });
 }
 
 /** Syncs of data through a file handle fail, until that is called. */

@@ -1,16 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { temporaryDirectory } from '../../../test/caspaxos/directories.ts';
+import { insteadOfNext } from '../../../test/support/failing-disk.ts';
 import { notRun } from '../../../test/support/not-run.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
-
-vi.mock('node:fs', async (original) => {
-  const module = await original<typeof import('node:fs')>();
-  return { ...module, renameSync: vi.fn(module.renameSync) };
-});
-const real = await vi.importActual<typeof import('node:fs')>('node:fs');
 
 async function held(directory: string): Promise<DirectoryLock> {
   const lock = await lockDirectory(directory);
@@ -71,9 +66,9 @@ test('so is the socket of one that was killed before it had its name, and not of
 
 test('one whose socket was taken away before it had its name begins anew', async () => {
   const directory = temporaryDirectory();
-  vi.mocked(renameSync).mockImplementationOnce((from, to) => {
+  insteadOfNext('renameSync', (from, to) => {
     rmSync(from);
-    real.renameSync(from, to);
+    renameSync(from, to);
   });
   const lock = await held(directory);
   await expect(lockDirectory(directory)).rejects.toMatchObject({ code: 'DATA_LOCKED' });
