@@ -1,7 +1,7 @@
 /** `baton acceptor`: the acceptor service as a process. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import {
   AcceptorServer,
   type AcceptorServerOptions,
@@ -12,6 +12,7 @@ import {
 import { Refusals } from '../protocol/index.ts';
 import { UsageError } from './errors.ts';
 import { logLevel, parseListen, positiveInteger } from './flags.ts';
+import { openLog } from './logger.ts';
 import { forOwnerOnly } from './owner.ts';
 import { toldToStop } from './stopping.ts';
 
@@ -82,7 +83,7 @@ async function runAcceptor(flags: AcceptorFlags): Promise<void> {
   const load = async (): Promise<Place> => (flags.config === undefined ? placeIn(flags) : fromFile(flags));
   const place = await load();
   const { data, server: options, level } = place;
-  const log = pino({
+  const log = openLog({
     level,
     base: { role: 'acceptor', ...(flags.name !== undefined && { name: flags.name }) },
   });

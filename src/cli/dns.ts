@@ -1,6 +1,6 @@
 /** `baton dns`: the DNS server of the accounts as a process. */
 import { Command } from 'commander';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import {
   DnsServer,
@@ -13,6 +13,7 @@ import {
 import { HttpServer, statusRoutes, WELL } from '../server/http/index.ts';
 import { UsageError } from './errors.ts';
 import { logLevel, parseListen } from './flags.ts';
+import { openLog } from './logger.ts';
 import { toldToStop } from './stopping.ts';
 
 interface DnsFlags {
@@ -61,7 +62,7 @@ Examples:
 }
 
 async function runDns(flags: DnsFlags, readSettings: ReadSettings): Promise<void> {
-  const log = pino({ level: logLevel(flags.logLevel), base: { role: 'dns' } });
+  const log = openLog({ level: logLevel(flags.logLevel), base: { role: 'dns' } });
   const load = sourceOf(flags, readSettings);
   const settings = await load().catch(refuse);
   let { records } = settings;

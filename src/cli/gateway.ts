@@ -1,6 +1,6 @@
 /** `baton gateway`: a door for HTTP clients as a process, of a region or of the whole account. */
 import { Command } from 'commander';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import {
   type ClusterConfig,
   formatAddress,
@@ -10,6 +10,7 @@ import {
 } from '../server/config/index.ts';
 import { GatewayDaemon } from '../server/gateway/index.ts';
 import { logLevel, positiveInteger } from './flags.ts';
+import { openLog } from './logger.ts';
 import { toldToStop } from './stopping.ts';
 import { version } from './version.ts';
 
@@ -46,7 +47,7 @@ async function runGateway(flags: GatewayFlags): Promise<void> {
   let hangUp = (): void => {};
   process.on('SIGHUP', () => hangUp());
   const config = await readClusterFile(flags.config);
-  const log = pino({ level: asked ?? config.log.level, base: { role: 'gateway', name: flags.name } });
+  const log = openLog({ level: asked ?? config.log.level, base: { role: 'gateway', name: flags.name } });
   for (const warning of config.warnings) log.warn(formatProblem(config.path, warning));
   const stop = new AbortController();
   const told = toldToStop(flags);

@@ -1,9 +1,10 @@
 /** `baton node`: a node of a cluster as a process. */
 import { Command } from 'commander';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { type ClusterConfig, formatAddress, formatProblem, readClusterFile } from '../server/config/index.ts';
 import { NodeDaemon } from '../server/daemon/index.ts';
 import { logLevel, positiveInteger } from './flags.ts';
+import { openLog } from './logger.ts';
 import { forOwnerOnly } from './owner.ts';
 import { toldToStop } from './stopping.ts';
 import { version } from './version.ts';
@@ -42,7 +43,7 @@ async function runNode(flags: NodeFlags): Promise<void> {
   let hangUp = (): void => {};
   process.on('SIGHUP', () => hangUp());
   const config = await readClusterFile(flags.config);
-  const log = pino({ level: asked ?? config.log.level, base: { node: flags.name } });
+  const log = openLog({ level: asked ?? config.log.level, base: { node: flags.name } });
   for (const warning of config.warnings) log.warn(formatProblem(config.path, warning));
   const stop = new AbortController();
   const told = toldToStop(flags);
