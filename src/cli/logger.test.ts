@@ -40,7 +40,6 @@ test('what waits is bounded, and what was lost is counted', async () => {
   log.info('again');
   await Promise.resolve();
   const there = lines();
-  const [said] = there.filter((line) => line.includes('were lost'));
-  expect(said).toBeDefined();
+  expect(there.some((line) => line.includes('were lost'))).toBe(true);
   expect(there.length).toBeLessThan(20);
 });
