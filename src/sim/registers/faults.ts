@@ -51,11 +51,11 @@ export const FAULT_NAMES = [
 export type FaultName = (typeof FAULT_NAMES)[number];
 
 /** They have a stream of chance of their own, so that to the seeds of earlier versions nothing else changes. */
-const LATER_KINDS: readonly FaultName[] = ['restore', 'shared', 'copy'];
+const LATER_KINDS: ReadonlySet<FaultName> = new Set(['restore', 'shared', 'copy']);
 
 /** Those that each seed has on or off. What is left draws last, and by itself. */
 export const SWARM: readonly FaultName[] = FAULT_NAMES.filter(
-  (name) => name !== 'promote' && !LATER_KINDS.includes(name),
+  (name) => name !== 'promote' && !LATER_KINDS.has(name),
 );
 
 /** Acceptors of which a copy can be told from the original while both are there. */
@@ -84,7 +84,7 @@ export function drawFaults(
   later: Random,
 ): readonly ScheduledFault[] {
   const kinds = faultKinds(configuration).filter(({ kind }) => configuration.faults.has(kind));
-  const isLater = ({ kind }: { readonly kind: FaultName }): boolean => LATER_KINDS.includes(kind);
+  const isLater = ({ kind }: { readonly kind: FaultName }): boolean => LATER_KINDS.has(kind);
   const earlier = drawSchedule(
     kinds.filter((kind) => !isLater(kind)),
     window,

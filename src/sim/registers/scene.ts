@@ -306,7 +306,7 @@ export class Scene {
     if (known !== undefined) return membersOf(this.#newestSets.get(known)!).map(({ url }) => url);
     const isRival = this.#rivals?.clients.includes(process.name) === true;
     const first = this.#places.slice(0, this.#configuration.acceptors).map(({ process: { name } }) => name);
-    return (isRival ? [...this.#rivals!.acceptors, this.#rivals!.shared] : first).map(urlOf);
+    return (isRival ? [...this.#rivals.acceptors, this.#rivals.shared] : first).map(urlOf);
   }
 
   #clusterOptions(process: SimProcess) {
