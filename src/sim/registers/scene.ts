@@ -29,12 +29,14 @@ import { onRecord, Phases } from './phases.ts';
 import { type AcceptorPlace, RemoteStore } from './remote.ts';
 import { AcceptorService, RemoteAcceptor } from './service.ts';
 import { type Rivals, rivalsIn } from './rivals.ts';
-import { type Defect, StoreServer } from './store-server.ts';
+import { type Defect, StoreServer, type StoreServerOptions } from './store-server.ts';
 import { Weather } from './weather.ts';
 
 /** By then every client has opened the cluster, even across oceans. */
 export const CALM_MS = 6000;
 const RECOVERY_MS = 60_000;
+/** No original is promoted so often that it tells the same line as a copy. */
+const TIMELINE_OF_COPIES = 1000;
 /** Registers that come into use while faults go on. */
 const FRESH_KEYS = 'fresh-';
 const FRESH_EVERY_MS = 1500;
@@ -216,7 +218,7 @@ export class Scene {
 
   /** What becomes durable there counts for nobody. */
   #addCopy(name: string): void {
-    const server = this.#newServer(name, () => {});
+    const server = this.#newServer(name, () => {}, TIMELINE_OF_COPIES);
     this.#copies.add(name, this.#newPlace(`copy-of-${name}`, server));
   }
 
@@ -249,7 +251,7 @@ export class Scene {
     }
   }
 
-  #newServer(name: string, onDurable: (key: string, text: string) => void): StoreServer {
+  #newServer(name: string, onDurable: StoreServerOptions['onDurable'], timeline?: number): StoreServer {
     const { syncMs, concurrency } = this.#configuration;
     const random = this.world.randomFor('disk');
     return new StoreServer({
@@ -257,6 +259,7 @@ export class Scene {
       concurrency,
       syncMs: () => this.#weather.syncMs(name, random.between(0.5, 1.5) * syncMs),
       onDurable,
+      ...(timeline !== undefined && { timeline }),
       onRetired: () => {
         this.count('restored: found');
         this.#weather.onRetired(name);

@@ -48,6 +48,8 @@ export interface StoreServerOptions {
   readonly onRetired?: () => void;
   /** True time. */
   readonly now: () => number;
+  /** Its line of memory in the beginning: 1. */
+  readonly timeline?: number;
   readonly defect?: Defect | undefined;
 }
 
@@ -90,7 +92,7 @@ export class StoreServer implements AcceptorStore {
   /** Which line of memory its answers come from (`lineage.ts`). */
   get line(): string | undefined {
     if (this.#options.defect === 'tells no line') return undefined;
-    return `timeline ${1 + this.#promotions}`;
+    return `timeline ${(this.#options.timeline ?? 1) + this.#promotions}`;
   }
 
   /** A life of the process that runs it begins: of the last one, only the disk is left. */
