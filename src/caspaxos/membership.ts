@@ -322,16 +322,20 @@ export class Membership {
     if (!this.#isClosed) this.adopt(found);
   }
 
-  /** Whether a quorum of the set in force has that one in the configuration's register, or a later one. */
+  /**
+   * Whether a quorum of the set in force has that one in the configuration's register, or a later one. Asked under that number: those
+   * who use it already may have raised the register to it, which refuses all that comes under an older one.
+   */
   async #isDecided({ number }: Configuration): Promise<boolean> {
-    const { batchers, quorum, set } = this.view;
+    const { batchers, quorum } = this.view;
     const reader = new QuorumReader(quorum);
     const verdict = await new Promise<ReadVerdict>((resolve) => {
       const take = (index: number, reply: RegisterReply): void => {
         const said = reply.type === 'state' ? reader.onState(reply) : reader.onMissing(index);
         if (said !== undefined) resolve(said);
       };
-      for (const batcher of batchers) batcher.send({ key: CONFIGURATION_KEY, set, message: QUERY }, take);
+      for (const batcher of batchers)
+        batcher.send({ key: CONFIGURATION_KEY, set: number, message: QUERY }, take);
     });
     // One that is being decided at this moment is found when it is asked for again.
     if (verdict.verdict !== 'agreed') return false;

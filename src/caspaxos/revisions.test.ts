@@ -11,7 +11,10 @@ import {
 import { Lines } from '../../test/caspaxos/lines.ts';
 import { until } from '../../test/support/until.ts';
 import type { Cluster } from './cluster.ts';
+import { encodeEnvelope } from './core/index.ts';
 import { MemoryStore } from './stores/memory.ts';
+import { StoreAcceptor } from './stores/store-acceptor.ts';
+import { CONFIGURATION_KEY } from './values.ts';
 
 /** Takes a copy of what an acceptor in memory holds; the function returned puts it back. */
 async function copyOf(url: string): Promise<() => Promise<void>> {
@@ -156,4 +159,33 @@ test('recording in the middle of a change of the set disturbs neither', async ()
   expect(changer.configuration.previous).toBeUndefined();
   expect(changer.configuration.acceptors.map(({ url }) => url)).toEqual([acceptors[0], ...next]);
   for (let at = 0; at < 40; at += 1) expect((await changer.read(`k${at}`)).value).toBe(1);
+});
+
+test('what was decided and told to few is learned though its users have raised the registers to its number', async () => {
+  const acceptors = memoryUrls(5);
+  const cluster = await openFor({ acceptors, quorums: { phase1: 2, phase2: 4 } });
+  await cluster.change('k', () => 1);
+  const { configuration } = cluster;
+  const [first, ...others] = configuration.acceptors;
+  const retired = { code: 'ACCEPTOR_BEHIND', why: 'It forgot.' };
+  const decided = { ...configuration, number: 2, acceptors: [{ ...first!, retired }, ...others] };
+  const value = encodeEnvelope({ version: 1, floor: 0, operations: [], json: JSON.stringify(decided) });
+  const ballot = { counter: Date.now() + 1000, proposer: 'another', incarnation: 1 };
+  for (const [at, { url }] of others.entries()) {
+    const acceptor = new StoreAcceptor(storeOf(url));
+    if (at < 2) await acceptor.install(decided);
+    const replies = await acceptor.handle(
+      [
+        { key: CONFIGURATION_KEY, set: 2, message: { type: '2a', ballot, value } },
+        { key: 'k', set: 2, message: { type: '1a', ballot } },
+      ],
+      0,
+    );
+    expect(replies.map(({ type }) => type)).toEqual(['2b', '1b']);
+  }
+  expect(await cluster.change<number>('k', (known) => known! + 1)).toMatchObject({
+    outcome: 'committed',
+    value: 2,
+  });
+  expect(cluster.configuration.number).toBe(2);
 });

@@ -54,6 +54,10 @@ const REGRESSIONS: readonly {
     was: 'nobody could open a cluster whose first start had been refused when it had reached one acceptor',
     schedule: [{ kind: 'shared', fromMs: 28, untilMs: 41, targets: ['acceptor-1'], strength: 1 }],
   },
+  {
+    seed: 50_000_423,
+    was: 'who had not been told of a configuration could not learn that it was decided',
+  },
   { seed: 1196, was: 'of two who continued one operation, one took the attempt of the other for its own' },
   {
     seed: 616_205_342,
