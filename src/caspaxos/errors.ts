@@ -104,6 +104,18 @@ export function diskFull(directory: string, cause?: unknown): CasPaxosError {
   );
 }
 
+/** Another memory answers at the address of an acceptor: it is not used, and the right one is again when it is back there. */
+export function notThere(
+  url: string,
+  code: 'ACCEPTOR_EMPTY' | 'ACCEPTOR_FOREIGN',
+  why: string,
+): CasPaxosError {
+  return new CasPaxosError(
+    code,
+    `Acceptor ${url} is not used: ${why}. Put the right one back there, or replace it.`,
+  );
+}
+
 /** Anything thrown, as an error of ours. */
 export function asCasPaxosError(error: unknown, code: ErrorCode, prefix: string): CasPaxosError {
   if (error instanceof CasPaxosError) return error;

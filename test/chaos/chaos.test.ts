@@ -205,7 +205,7 @@ describe('an acceptor', () => {
       isForGood: false,
     });
     const lost =
-      'Acceptor redis://127.0.0.1:6379 is not used any more: it has lost its identity. Replace it.';
+      'Acceptor redis://127.0.0.1:6379 is not used: it has lost its identity. Put the right one back there, or replace it.';
     expect(lackIn(told(standing('down', lost), standing('up')))).toMatchObject({ isForGood: true });
   });
 });

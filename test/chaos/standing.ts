@@ -19,7 +19,7 @@ export interface Lack {
 }
 
 /** What the library says of an acceptor that is empty, another one, or an old copy. */
-const GIVEN_UP = /is not used any more/;
+const GIVEN_UP = /is not used( any more)?:/;
 
 export function isMissed(told: Told, url: string): boolean {
   const standings = [...told.values()].map((acceptors) => acceptors.find((one) => one.url === url));

@@ -157,6 +157,25 @@ export function storeAcceptorConformance(name: string, stores: StoreUnderTest): 
       await refusesEverything(acceptor, 'ACCEPTOR_FOREIGN');
     });
 
+    test('as itself, after somebody else was there for a while, is used again', async () => {
+      const { place, acceptor, exchange } = await withSomething();
+      let restore = async (): Promise<void> => {};
+      await exchange(async () => {
+        restore = await stores.snapshot(place);
+        await stores.empty(place);
+      });
+      await refusesEverything(acceptor, 'ACCEPTOR_EMPTY');
+      await exchange(async () => {
+        const store = await stores.open(place);
+        await new StoreAcceptor(store).describe();
+        await store.close();
+      });
+      await refusesEverything(acceptor, 'ACCEPTOR_FOREIGN');
+      await exchange(() => restore());
+      expect(await acceptor.handle([query('k')], 0)).toMatchObject([{ type: 'state', value: 'v' }]);
+      expect(await codeOf(acceptor.handle([promise('k', 2), accept('k', 2, 'w')], 0))).toBe('none');
+    });
+
     test('from an old copy is behind', async () => {
       const { place, acceptor, exchange } = await withSomething();
       let restore = async (): Promise<void> => {};

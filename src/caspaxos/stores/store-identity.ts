@@ -8,11 +8,12 @@
  * known yet, after every failure, and every few seconds while the store is in use.
  *
  * An empty store shows what it is to everybody, and must stay recognisably empty. A foreign one is not ours to write to: the
- * one that was meant may be well, behind the right address. Both are lost to this process alone.
+ * one that was meant may be well, behind the right address. Neither is used, for as long as it is what answers at the address: when the
+ * right one is back there, it is compared with what was seen of it, like after any failure.
  */
 import type { Host } from '../../protocol/index.ts';
 import { checkServes } from '../claims.ts';
-import { asCasPaxosError, CasPaxosError, type LastingCode } from '../errors.ts';
+import { asCasPaxosError, CasPaxosError, type LastingCode, notThere } from '../errors.ts';
 import { retirementError } from '../retired.ts';
 import { decodeIdentity, encodeIdentity, type IdentityDocument } from './documents.ts';
 import { IDENTITY_KEY } from './keys.ts';
@@ -30,6 +31,8 @@ interface Seen {
   readonly set: number;
   readonly line: string | undefined;
 }
+
+const FORGOT_ITSELF = 'it has lost its identity, and so its memory';
 
 interface Finding {
   readonly id: string;
@@ -153,11 +156,8 @@ export class StoreIdentity {
 
   /** `seen`: what was known when the document was asked for. */
   verify(identity: IdentityDocument | undefined, seen: Seen): IdentityDocument {
-    if (identity === undefined)
-      return this.#lose('ACCEPTOR_EMPTY', 'it has lost its identity, and so its memory');
+    if (identity === undefined) throw this.#without('ACCEPTOR_EMPTY', FORGOT_ITSELF);
     this.#expectedId ??= identity.id;
-    if (identity.id !== this.#expectedId)
-      return this.#lose('ACCEPTOR_FOREIGN', `it is ${identity.id}, not ${this.#expectedId}`);
     this.checkMemory(identity);
     const set = identity.configuration?.number ?? 0;
     if (set < seen.set)
@@ -176,8 +176,10 @@ export class StoreIdentity {
     return identity;
   }
 
-  /** What the document and the server themselves say, to whoever asks. */
+  /** Whether it is the one that is meant, and what the document and the server themselves say to whoever asks. */
   checkMemory({ id, retired, lineage: recorded }: IdentityDocument): void {
+    if (id !== (this.#expectedId ?? id))
+      throw this.#without('ACCEPTOR_FOREIGN', `it is ${id}, not ${this.#expectedId}`);
     if (retired !== undefined) {
       this.#lost ??= retirementError(retired);
       throw this.#lost;
@@ -197,9 +199,14 @@ export class StoreIdentity {
   }
 
   /** From here on this store counts as down: a fresh memory in an old place is worse than none. */
-  #lose(code: 'ACCEPTOR_EMPTY' | 'ACCEPTOR_FOREIGN' | LastingCode, why: string): never {
+  #lose(code: LastingCode, why: string): never {
     this.#lost ??= new CasPaxosError(code, this.#sentence(why));
     throw this.#lost;
+  }
+
+  /** The one that is meant is not there. */
+  #without(code: 'ACCEPTOR_EMPTY' | 'ACCEPTOR_FOREIGN', why: string): CasPaxosError {
+    return notThere(this.#store.url, code, why);
   }
 
   #sentence(why: string): string {
@@ -208,9 +215,9 @@ export class StoreIdentity {
 
   /** Gives a store that holds nothing an identity; two processes may try, and one wins. */
   async create(holdsRegisters: () => Promise<boolean>): Promise<IdentityDocument> {
-    if (this.#expectedId !== undefined)
-      this.#lose('ACCEPTOR_EMPTY', 'it has lost its identity, and so its memory');
-    if (await holdsRegisters()) this.#lose('ACCEPTOR_EMPTY', 'it holds registers but has lost its identity');
+    if (this.#expectedId !== undefined) throw this.#without('ACCEPTOR_EMPTY', FORGOT_ITSELF);
+    if (await holdsRegisters())
+      throw this.#without('ACCEPTOR_EMPTY', 'it holds registers but has lost its identity');
     const line = this.#store.lineage?.line;
     const text = encodeIdentity({
       id: this.#host.randomId(),
