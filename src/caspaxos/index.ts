@@ -20,6 +20,13 @@ export type { AcceptorStatus } from './membership.ts';
 export { NODE_HOST } from './node-host.ts';
 export { isService, openAcceptor, openStore, printableUrl } from './open-acceptor.ts';
 export * from './outcomes.ts';
+export {
+  inspectRecovery,
+  recoverAcceptors,
+  type RecoveryOptions,
+  type RecoveryOutcome,
+  type RecoveryOutlook,
+} from './recovery/recover.ts';
 export { isRunning, type ProcessName, thisProcess } from './process-name.ts';
 export { retirementAsOldCopy, retirementError } from './retired.ts';
 export { DiskAcceptor, type DiskAcceptorOptions } from './service/disk-acceptor.ts';

@@ -72,11 +72,12 @@ export class Ground {
       ...PATIENT,
       ...options,
       acceptors,
-      openAcceptor: (url) => this.#acceptor(url, life),
+      openAcceptor: (url) => this.acceptor(url, life),
     });
   }
 
-  #acceptor(url: string, life: Life): Acceptor {
+  /** As that process reaches it. */
+  acceptor(url: string, life = new Life()): Acceptor {
     const acceptor = new StoreAcceptor(storeOf(url));
     const reach = (): void => {
       if (this.#lost.has(url)) throw new Error('it is lost');

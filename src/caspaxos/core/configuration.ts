@@ -52,6 +52,8 @@ export interface Configuration extends AcceptorSet {
   readonly number: number;
   /** While the set changes: the old one, in force together with the new. */
   readonly previous?: AcceptorSet;
+  /** The registers were recovered into that cluster, and this one is over (`recovery/recover.ts`). */
+  readonly recoveredInto?: string;
 }
 
 /** All acceptors that the configuration speaks of, each once; their order gives the indices. */
@@ -165,7 +167,8 @@ export function checkConfiguration(value: unknown): Configuration {
     isShortText(candidate.cluster) &&
     Number.isSafeInteger(candidate.number) &&
     isAcceptorSet(candidate) &&
-    (candidate.previous === undefined || isAcceptorSet(candidate.previous));
+    (candidate.previous === undefined || isAcceptorSet(candidate.previous)) &&
+    (candidate.recoveredInto === undefined || isShortText(candidate.recoveredInto));
   if (!sound) throw new Error('not a configuration');
   quorumsOf(candidate as Configuration);
   return candidate as Configuration;
