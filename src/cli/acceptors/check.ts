@@ -1,8 +1,8 @@
 /** `baton acceptors check`: may this store keep an acceptor's memory, and what does it take. */
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { isService, type ServiceTls } from '../../caspaxos/index.ts';
-import { asError, openFor, type OpenOptions } from './opening.ts';
+import { isService } from '../../caspaxos/index.ts';
+import { type AccessFlags, accessFrom, wholeNumber } from './access.ts';
+import { asError, openFor } from './opening.ts';
 import { EXIT, type ExitCode, usage } from '../operate/errors.ts';
 import { type Progress, progressBar } from '../progress.ts';
 import type { Stage } from '../operate/stage.ts';
@@ -15,16 +15,11 @@ import { SERVICE_STEPS, surveyService } from './service-checks.ts';
 import { type Findings, STORE_STEPS, surveyStore, type SurveyOptions } from './survey.ts';
 import { togetherWarnings } from './together.ts';
 
-export interface CheckFlags {
-  readonly timeoutMs: string;
+export interface CheckFlags extends AccessFlags {
   readonly races: string;
   readonly samples: string;
   readonly restart?: boolean;
   readonly wait: string;
-  readonly tokenFile?: string;
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
   readonly format: string;
 }
 
@@ -36,12 +31,7 @@ export async function check(
   flags: CheckFlags,
   progress: Progress = progressBar('steps'),
 ): Promise<{ readonly report: CheckReport; readonly exit: ExitCode }> {
-  const tls = tlsFrom(flags);
-  const options: OpenOptions = {
-    timeoutMs: wholeNumber(flags.timeoutMs, '--timeout-ms'),
-    token: tokenFrom(stage, flags),
-    tls: () => tls,
-  };
+  const options = accessFrom(stage, flags);
   const races = wholeNumber(flags.races, '--races');
   const samples = wholeNumber(flags.samples, '--samples');
   const restart = flags.restart === true;
@@ -140,35 +130,4 @@ async function examine(
 
 function isUnchecked({ options }: Place): boolean {
   return options.get('durability') === 'unchecked';
-}
-
-function wholeNumber(text: string, flag: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw usage(`${flag} must be a whole number of at least 1, not "${text}".`);
-  return value;
-}
-
-function tlsFrom({ ca, cert, key }: CheckFlags): ServiceTls {
-  if ((cert === undefined) !== (key === undefined)) throw usage('--cert and --key must be given together.');
-  return {
-    ...(ca !== undefined && { ca: readText(ca, '--ca') }),
-    ...(cert !== undefined && { cert: readText(cert, '--cert') }),
-    ...(key !== undefined && { key: readText(key, '--key') }),
-  };
-}
-
-function tokenFrom(stage: Stage, { tokenFile }: CheckFlags): string | undefined {
-  const text =
-    tokenFile === undefined ? stage.env['BATON_ACCEPTOR_TOKEN'] : readText(tokenFile, '--token-file');
-  const token = text?.trim();
-  return token === '' ? undefined : token;
-}
-
-function readText(path: string, flag: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    throw usage(`The file given with ${flag} cannot be read: ${path}.`);
-  }
 }

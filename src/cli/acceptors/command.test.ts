@@ -1,37 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { Command } from 'commander';
 import { MemoryStore, StoreAcceptor } from '../../caspaxos/index.ts';
-import type { Stage } from '../operate/stage.ts';
-import { acceptorsCommand } from './command.ts';
 import { KINDS } from './kinds.ts';
 import { permissionsFor } from './permissions.ts';
 import { placeOf } from './place.ts';
-
-interface Ran {
-  readonly out: string;
-  readonly err: string;
-  readonly code: number | undefined;
-}
-
-async function baton(...args: string[]): Promise<Ran> {
-  let [out, err] = ['', ''];
-  let code: number | undefined;
-  const stage: Stage = {
-    env: {},
-    cwd: '/',
-    isTerminal: false,
-    who: 'somebody',
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-    now: () => 0,
-    sleep: async () => true,
-    newId: () => 'id',
-    end: (exit) => void (code = exit),
-  };
-  const program = new Command('baton').addCommand(acceptorsCommand(stage));
-  await program.parseAsync(['node', 'baton', 'acceptors', ...args]);
-  return { out, err, code };
-}
+import { baton } from './testing/run.ts';
 
 let places = 0;
 

@@ -1,18 +1,20 @@
 /** `baton acceptors`: choosing the stores that acceptors live on (docs/acceptors.md). They need no cluster. */
 import { Command } from 'commander';
-import { CasPaxosError } from '../../caspaxos/index.ts';
+import { CasPaxosError, type ErrorCode } from '../../caspaxos/index.ts';
 import { EXIT, type ExitCode, OperateError } from '../operate/errors.ts';
 import { paintFor, readFormat, render, type Report } from '../operate/output.ts';
 import { processStage, type Stage } from '../operate/stage.ts';
 import { check, type CheckFlags } from './check.ts';
 import { type CostFlags, costReport } from './cost-report.ts';
+import { recover, type RecoverFlags } from './recover.ts';
 import { reportOf } from './report.ts';
 
 export function acceptorsCommand(stage: Stage = processStage()): Command {
   return new Command('acceptors')
-    .description('Test the stores that acceptors run on, and estimate their cost.')
+    .description('Test the stores that acceptors run on, estimate their cost, and recover a lost majority.')
     .addCommand(checkCommand(stage))
-    .addCommand(costCommand(stage));
+    .addCommand(costCommand(stage))
+    .addCommand(recoverCommand(stage));
 }
 
 function checkCommand(stage: Stage): Command {
@@ -74,11 +76,59 @@ Example:
     );
 }
 
+function recoverCommand(stage: Stage): Command {
+  return new Command('recover')
+    .description(
+      'Recover what is left of the registers into new acceptors, when a majority is lost for good.',
+    )
+    .requiredOption('--from <url...>', 'the acceptors that survived')
+    .requiredOption('--to <url...>', 'new, empty acceptors of any kind')
+    .option('--changes-may-be-lost', 'accept that changes are gone that only lost acceptors had; do not ask')
+    .option('--dry-run', 'show what would happen; change nothing')
+    .option('--abandon <cluster>', 'recover the same survivors again, because that cluster was lost as well')
+    .option('--timeout-ms <ms>', 'time limit of one call', '10000')
+    .option('--token-file <file>', 'file with the token of acceptor services (or BATON_ACCEPTOR_TOKEN)')
+    .option(
+      '--ca <file>',
+      'PEM file with the authorities to trust for acceptor services; for stores, use `ca=` in the URL',
+    )
+    .option('--cert <file>', 'PEM certificate to show to acceptor services that want one')
+    .option('--key <file>', 'PEM private key of that certificate')
+    .option('-f, --format <format>', 'output format: pretty, json, yaml or tsv', 'pretty')
+    .addHelpText(
+      'after',
+      `
+Stop all nodes and gateways first. The survivors answer nobody of the old cluster any more, and there is no way back to it. If the
+command ends early, run it again with the same acceptors.
+
+Example:
+  baton acceptors recover --from https://10.0.1.1:7400 --to https://10.0.3.1:7400 https://10.0.4.1:7400 https://10.0.5.1:7400
+`,
+    )
+    .action((flags: RecoverFlags) =>
+      ending(
+        stage,
+        flags.format,
+        async () => ({ report: await recover(stage, flags), exit: EXIT.ok }),
+        ({ code }) => (OF_COMMAND_LINE.has(code) ? EXIT.usage : EXIT.problem),
+      ),
+    );
+}
+
+/** Mended by naming other URLs. */
+const OF_COMMAND_LINE: ReadonlySet<ErrorCode> = new Set([
+  'URL_INVALID',
+  'SCHEME_UNKNOWN',
+  'DUPLICATE_ACCEPTOR',
+  'TOO_MANY_ACCEPTORS',
+]);
+
 /** A URL that cannot be one is the command line's fault; everything else is in the report. */
 async function ending(
   stage: Stage,
   format: string,
   work: () => Promise<{ readonly report: Report; readonly exit: ExitCode }>,
+  exitFor: (error: CasPaxosError) => ExitCode = () => EXIT.usage,
 ): Promise<void> {
   try {
     const form = readFormat(format);
@@ -88,6 +138,6 @@ async function ending(
   } catch (error) {
     if (!(error instanceof OperateError) && !(error instanceof CasPaxosError)) throw error;
     stage.err(`baton: ${error.message} [${error.code}]\n`);
-    stage.end(error instanceof OperateError ? error.exit : EXIT.usage);
+    stage.end(error instanceof OperateError ? error.exit : exitFor(error));
   }
 }
