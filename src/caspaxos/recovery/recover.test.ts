@@ -50,10 +50,10 @@ async function textOf(url: string, key: string): Promise<string> {
   return document === undefined ? '' : (decodeRecord(document.text, key).value ?? '');
 }
 
-/** A proposal of set 1 that no other acceptor hears of. */
-async function accept(url: string, key: string, counter: number, value: string): Promise<void> {
+/** A proposal that no other acceptor hears of. */
+async function accept(url: string, key: string, counter: number, value: string, set = 1): Promise<void> {
   const ballot: Ballot = { counter, proposer: 'p', incarnation: 1 };
-  const request = { key, set: 1, message: { type: '2a', ballot, value } } as const;
+  const request = { key, set, message: { type: '2a', ballot, value } } as const;
   expect(await new StoreAcceptor(storeOf(url)).handle([request], 0)).toMatchObject([{ type: '2b' }]);
 }
 
@@ -116,6 +116,32 @@ describe('registers are recovered into new acceptors', () => {
     const recovered = await openFor({ acceptors: next });
     for (const [key, value] of Object.entries({ first: 'new', second: 'new', third: 'alone' }))
       expect((await recovered.read(key)).value).toBe(value);
+  });
+
+  test('during a change of the set that can neither be finished nor taken back, from both sets', async () => {
+    const ground = new Ground();
+    const [old, wanted, next] = [memoryUrls(), memoryUrls(), memoryUrls()];
+    const worker = await ground.open(old);
+    for (const key of KEYS) await worker.change(key, increment);
+    for (const key of KEYS) await reached(old[0]!, key, worker);
+    let told = 0;
+    ground.onInstall = (url, number) => {
+      if (number !== 2 || !old.includes(url)) return;
+      told += 1;
+      if (told === old.length) ground.lose([...old.slice(1), ...wanted.slice(1)]);
+    };
+    const changing = errorOf((await ground.open(old, SHORT)).changeAcceptors(wanted));
+    await until('the set is half changed', () => told >= old.length);
+    await accept(wanted[0]!, 'alone', 5, ALONE, 2);
+    const options = { ...optionsFor({ ground, old, next }), from: [old[0]!, wanted[0]!] };
+    expect(await inspectRecovery(options)).toMatchObject({ members: 6, set: 2 });
+    const outcome = await recoverAcceptors(options);
+    expect((await changing).message).not.toBe('there was no error');
+    expect(outcome.registers).toBe(4);
+    const recovered = await ground.open(next);
+    for (const key of KEYS) expect((await recovered.read(key)).value).toBe(1);
+    expect((await recovered.read('alone')).value).toBe('alone');
+    expect(recovered.configuration.previous).toBeUndefined();
   });
 
   test('more of them than a page, from services into stores', async () => {
