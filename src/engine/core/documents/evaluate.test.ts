@@ -294,7 +294,7 @@ describe('a small batch with large items', () => {
     const others = ['y', 'z'].map((id) =>
       stored(id, 5, { body: text(id, { n: 1, text: 'x'.repeat(1_900_000) }) }),
     );
-    const patches = ['x', 'y', 'z'].map((id) => ({ ...patch, id }) as Operation);
+    const patches = ['x', 'y', 'z'].map((id) => ({ ...patch, id }));
     const limits = { ...LIMITS, workBytes: 9_000_000 };
     expect(statuses(run(patches, [...versions, ...others], { limits }))).toEqual([424, 424, 413]);
   });
