@@ -9,7 +9,7 @@
  * - It knows who it is (rule 8). An acceptor that comes back empty, as somebody else, or with an older memory than this
  *   process has seen refuses everything from then on, with an error that says which of the three it is.
  */
-import type { Configuration, RegisterReply, RegisterRequest } from './core/index.ts';
+import type { Configuration, Life, RegisterReply, RegisterRequest, ToldLife } from './core/index.ts';
 
 export interface AcceptorDescription {
   /** Drawn at random when the acceptor was made. */
@@ -18,6 +18,8 @@ export interface AcceptorDescription {
   readonly configuration: Configuration | undefined;
   /** Whether it holds any register. */
   readonly hasRegisters: boolean;
+  /** Drawn at its start, if it keeps a disk of its own (`core/life.ts`). */
+  readonly life?: ToldLife | undefined;
 }
 
 export interface Acceptor {
@@ -25,8 +27,13 @@ export interface Acceptor {
   readonly url: string;
   /** How many batches it handles at a time with profit. */
   readonly concurrency: number;
-  /** Refuse to work if the acceptor turns out not to be this one, or belongs to another cluster than this. */
-  expect(id: string, cluster?: string): void;
+  /** The life that it told last. */
+  readonly life?: ToldLife | undefined;
+  /**
+   * Refuse to work if the acceptor turns out not to be this one, or belongs to another cluster than this; and to handle requests as
+   * long as it is in another life.
+   */
+  expect(id: string, cluster?: string, life?: Life): void;
   describe(): Promise<AcceptorDescription>;
   /** For that cluster, whose first configuration may then be installed. Refused by one that belongs to another cluster. */
   reserve?(cluster: string): Promise<void>;
@@ -34,6 +41,8 @@ export interface Acceptor {
   install(configuration: Configuration): Promise<void>;
   /** One reply for each request, in order. A rejected promise means that the fate of the whole batch is unknown. */
   handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]>;
+  /** Like `handle`, and in a life that follows the expected one, too: for recording that. */
+  handleUnrecorded?(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]>;
   /** Keys of its registers in the acceptor's own order, from the one after `after` on; for rewriting them all. */
   list(after: string, limit: number): Promise<readonly string[]>;
   close(): Promise<void>;

@@ -12,6 +12,8 @@ import { asCasPaxosError, CasPaxosError } from './errors.ts';
 /** Takes the reply of the acceptor with that index. */
 export type ReplySink = (index: number, reply: RegisterReply) => void;
 
+export type Asked = Pick<Acceptor, 'url' | 'concurrency' | 'handle'>;
+
 export interface BatcherOptions {
   readonly host: Host;
   readonly timeoutMs: number;
@@ -33,7 +35,7 @@ const PATIENCE_MS = 1;
 const NO_REPLY = new CasPaxosError('PROTOCOL_MISMATCH', 'The acceptor left out an answer.');
 
 export class Batcher {
-  readonly acceptor: Acceptor;
+  readonly acceptor: Asked;
   readonly #index: number;
   readonly #options: BatcherOptions;
   #requests: RegisterRequest[] = [];
@@ -41,7 +43,7 @@ export class Batcher {
   #underWay = 0;
   #scheduled = false;
 
-  constructor(acceptor: Acceptor, index: number, options: BatcherOptions) {
+  constructor(acceptor: Asked, index: number, options: BatcherOptions) {
     this.acceptor = acceptor;
     this.#index = index;
     this.#options = options;

@@ -25,9 +25,10 @@ import {
   withdrawn,
 } from './core/index.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
-import { checkQuorums } from './first-start.ts';
-import { describe, type Membership } from './membership.ts';
-import type { ConfigurationEdit, EditConfiguration } from './revisions.ts';
+import { checkQuorums, memberOf } from './first-start.ts';
+import type { Membership } from './membership.ts';
+import { describe } from './named.ts';
+import { type ConfigurationEdit, type EditConfiguration, newer } from './revisions.ts';
 import { CONFIGURATION_KEY } from './values.ts';
 
 export interface SetChange {
@@ -234,7 +235,7 @@ async function inspect(acceptor: Acceptor, cluster: string): Promise<AcceptorMem
     if (description === undefined) throw error!;
     if (description.configuration !== undefined || description.hasRegisters) throw inUse(acceptor);
     await acceptor.reserve?.(cluster);
-    return { id: description.id, url: acceptor.url };
+    return memberOf(acceptor, description);
   } catch (error) {
     throw asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${acceptor.url}`);
   } finally {
@@ -251,10 +252,6 @@ function withRecorded(next: AcceptorSet, { acceptors }: Configuration): Acceptor
   const known = (member: AcceptorMember): AcceptorMember =>
     acceptors.find(({ id }) => id === member.id) ?? member;
   return { ...next, acceptors: next.acceptors.map(known) };
-}
-
-function newer(a: Configuration | undefined, b: Configuration): Configuration {
-  return a !== undefined && a.number > b.number ? a : b;
 }
 
 function sameMembers(a: AcceptorSet, b: AcceptorSet): boolean {

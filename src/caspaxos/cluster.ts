@@ -56,8 +56,8 @@ import {
   type ReadResult,
 } from './outcomes.ts';
 import { readEnvelope, readJson, readQuorum } from './read.ts';
-import { Register, type RegisterEnvironment } from './register.ts';
-import type { ConfigurationEdit } from './revisions.ts';
+import { Register, type RegisterEnvironment, type View } from './register.ts';
+import type { ConfigurationEdit, EditOptions } from './revisions.ts';
 import type { ServiceTls } from './service/client.ts';
 import {
   checkKey,
@@ -150,7 +150,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       host,
       requestTimeoutMs: options.requestTimeoutMs ?? 1000,
       counters: this.counters,
-      editConfiguration: (edit) => this.#editConfiguration(edit),
+      editConfiguration: (edit, settings) => this.#editConfiguration(edit, settings),
       onView: () => this.#onView(),
       onStatus: (status) => this.emit('acceptor', status),
       onWarning: (error) => this.#tell('warning', error),
@@ -277,7 +277,7 @@ export class Cluster extends EventEmitter<ClusterEvents> {
       leaving,
       rewrite: (key) => this.#rewrite(key),
       editConfiguration: (edit) => this.#editConfiguration(edit),
-      editByOld: (edit) => this.#editByOld(edit),
+      editByOld: (edit) => this.#editConfiguration(edit, { view: () => this.#membership.viewOfOld }),
     });
   }
 
@@ -399,15 +399,15 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     committed(await this.#run(key, keep, { timeoutMs: REWRITE_TIMEOUT_MS }, true));
   }
 
-  /** By the old acceptors alone: with a register and ballots of its own, as another process would. */
-  #editByOld(edit: ConfigurationEdit): Promise<Configuration> {
-    const register = new Register(CONFIGURATION_KEY, {
+  /** Of others than those in force: with a register and ballots of its own, as another process would have them. */
+  #registerIn(view: () => View): Register {
+    const register: Register = new Register(CONFIGURATION_KEY, {
       ...this.#environment,
       ballots: this.#newBallots(),
-      view: () => this.#membership.viewOfOld,
+      view,
       onIdle: () => this.#busy.delete(register),
     });
-    return this.#editConfiguration(edit, register);
+    return register;
   }
 
   #newIdentity(): ProposerIdentity {
@@ -420,13 +420,14 @@ export class Cluster extends EventEmitter<ClusterEvents> {
     return new BallotSources(identity, this.#options.ballots ?? hybrid(clock), clock);
   }
 
-  async #editConfiguration(edit: ConfigurationEdit, register?: Register): Promise<Configuration> {
+  async #editConfiguration(edit: ConfigurationEdit, options: EditOptions = {}): Promise<Configuration> {
+    const { view, ...call } = options;
     const editor: JsonEditor = (json) => {
       const known = json === undefined ? undefined : parseConfiguration(json);
       return { type: 'set', json: JSON.stringify(edit(known)) };
     };
-    const { value } = committed(await this.#run(CONFIGURATION_KEY, editor, {}, false, register));
-    return parseConfiguration(value!);
+    const outcome = await this.#run(CONFIGURATION_KEY, editor, call, false, view && this.#registerIn(view));
+    return parseConfiguration(committed(outcome).value!);
   }
 
   #onView(): void {

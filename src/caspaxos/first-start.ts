@@ -4,10 +4,11 @@
  * refused anywhere does not open (`core/claim.ts` says why no acceptor ever serves both).
  */
 import { createHash } from 'node:crypto';
-import type { AcceptorSet, Configuration } from './core/index.ts';
+import type { Acceptor, AcceptorDescription } from './acceptors.ts';
+import type { AcceptorMember, AcceptorSet, Configuration } from './core/index.ts';
 import { quorumsOf } from './core/index.ts';
 import { asCasPaxosError, CasPaxosError, type ErrorCode } from './errors.ts';
-import type { Named } from './membership.ts';
+import type { Named } from './named.ts';
 
 export async function startFirst(
   named: readonly Named[],
@@ -23,7 +24,7 @@ export async function startFirst(
 function firstConfiguration(named: readonly Named[], quorums: AcceptorSet['quorums']): Configuration {
   const missing = named.filter(({ description }) => description === undefined);
   if (missing.length > 0) throw incomplete(missing, named.length);
-  const acceptors = named.map(({ acceptor, description }) => ({ id: description!.id, url: acceptor.url }));
+  const acceptors = named.map(({ acceptor, description }) => memberOf(acceptor, description!));
   const ids = acceptors.map(({ id }) => id).sort();
   if (new Set(ids).size < ids.length) {
     throw new CasPaxosError('DUPLICATE_ACCEPTOR', 'Two of the URLs lead to the same acceptor.');
@@ -41,6 +42,11 @@ function firstConfiguration(named: readonly Named[], quorums: AcceptorSet['quoru
   const configuration: Configuration = { cluster, number: 1, acceptors, ...(quorums && { quorums }) };
   checkQuorums(configuration);
   return configuration;
+}
+
+/** As it is recorded when it becomes a member. */
+export function memberOf({ url }: Acceptor, { id, life }: AcceptorDescription): AcceptorMember {
+  return { id, url, ...(life && { life: { id: life.id, from: life.from } }) };
 }
 
 /** Of the caller, or of its configuration: to wait for the acceptors mends nothing. */

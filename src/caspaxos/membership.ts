@@ -7,37 +7,34 @@
  * and the named ones become set 1. One that comes back empty can therefore never pass for a new cluster.
  */
 import type { Host } from '../protocol/index.ts';
-import type { Acceptor, AcceptorDescription } from './acceptors.ts';
+import type { Acceptor } from './acceptors.ts';
 import { announce } from './announce.ts';
-import { Batcher } from './batcher.ts';
+import { type Asked, Batcher } from './batcher.ts';
 import type { ClusterCounters } from './counters.ts';
 import {
   type AcceptorMember,
   type Configuration,
-  decodeEnvelope,
   MAX_ACCEPTORS,
   maskOfMembers,
   membersOf,
-  parseConfiguration,
   QUERY,
   type AcceptorMask,
-  QuorumReader,
   type QuorumSystem,
   quorumsOf,
   quorumsOfSet,
-  type ReadVerdict,
-  type RegisterReply,
 } from './core/index.ts';
+import { isDecided } from './decided.ts';
 import { setDoubted } from './doubts.ts';
 import { asCasPaxosError, CasPaxosError } from './errors.ts';
 import { startFirst } from './first-start.ts';
+import { Lives } from './lives.ts';
 import { openAcceptor, printableUrl } from './open-acceptor.ts';
+import { commonCluster, describe, findCandidate, hasQuorumOf, type Named, newest, trusted } from './named.ts';
 import { retiredAcceptor, retirementError, retirementFor } from './retired.ts';
 import { type EditConfiguration, Revisions } from './revisions.ts';
 import type { View } from './register.ts';
 import type { ServiceTls } from './service/client.ts';
 import { Urgency } from './urgency.ts';
-import { CONFIGURATION_KEY } from './values.ts';
 
 export interface AcceptorStatus extends AcceptorMember {
   readonly state: 'unknown' | 'up' | 'down';
@@ -63,15 +60,10 @@ export interface MembershipOptions {
 
 const MAX_WAITING = 100_000;
 
-export interface Named {
-  readonly acceptor: Acceptor;
-  readonly description?: AcceptorDescription;
-  readonly error?: CasPaxosError;
-}
-
 export class Membership {
   readonly #options: MembershipOptions;
   readonly #revisions: Revisions;
+  readonly #lives: Lives;
   /** URLs with credentials, by their places. */
   readonly #given = new Map<string, string>();
   /** By the id that the configuration gives them. */
@@ -90,12 +82,23 @@ export class Membership {
 
   constructor(options: MembershipOptions) {
     this.#options = options;
-    this.#revisions = new Revisions({
+    const shared = {
       host: options.host,
       editConfiguration: options.editConfiguration,
       configuration: () => this.configuration,
-      install: (configuration, members) => this.install(configuration, members),
-      adopt: (configuration) => this.adopt(configuration),
+      install: (configuration: Configuration, members: readonly AcceptorMember[]) =>
+        this.install(configuration, members),
+      adopt: (configuration: Configuration) => this.adopt(configuration),
+    };
+    this.#revisions = new Revisions(shared);
+    this.#lives = new Lives({
+      ...shared,
+      requestTimeoutMs: options.requestTimeoutMs,
+      acceptorOf: (member) => this.acceptorOf(member),
+      viewOfAll: () => this.#viewInAnyLife(),
+      refresh: () => this.refresh(),
+      onWarning: options.onWarning,
+      onCopied: (member, error) => this.#onCopied(member, error),
     });
   }
 
@@ -126,6 +129,7 @@ export class Membership {
       this.adopt(configuration, named);
       await this.install(configuration, membersOf(configuration));
       if (known !== undefined && known.number > configuration.number) await this.refresh();
+      await this.#lives.begin(named);
     } catch (error) {
       await Promise.all(named.map(({ acceptor }) => acceptor.close()));
       throw error;
@@ -192,7 +196,7 @@ export class Membership {
           this.#ahead.get(member.id) ??
           findCandidate(candidates, member) ??
           this.openAcceptor(member.url));
-      acceptor.expect(member.id, configuration.cluster);
+      acceptor.expect(member.id, configuration.cluster, member.life);
       kept.set(member.id, acceptor);
       if (!this.#statuses.has(member.id)) this.#statuses.set(member.id, { ...member, state: 'unknown' });
     }
@@ -230,6 +234,21 @@ export class Membership {
     return (this.#viewOfOld ??= this.#viewOf(previous.acceptors, quorumsOfSet(previous, previous.acceptors)));
   }
 
+  /** The set in force, where those count as well that follow the recorded life: for recording that. */
+  #viewInAnyLife(): View {
+    const { configuration } = this;
+    const quorum = quorumsOf(configuration);
+    const urgency = new Urgency(quorum);
+    const batchers = membersOf(configuration).map((member, index) => {
+      const acceptor = this.#acceptors.get(member.id)!;
+      const { url, concurrency } = acceptor;
+      const handle: Acceptor['handle'] = (requests, at) =>
+        acceptor.handleUnrecorded?.(requests, at) ?? acceptor.handle(requests, at);
+      return this.#batcher(member, index, urgency, { url, concurrency, handle });
+    });
+    return { set: configuration.number, quorum, batchers };
+  }
+
   acceptorOf(member: AcceptorMember): Acceptor | undefined {
     return this.#acceptors.get(member.id);
   }
@@ -265,6 +284,7 @@ export class Membership {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#revisions.close();
+    this.#lives.close();
     const open = [...this.#acceptors.values(), ...this.#ahead.values()];
     await Promise.all(open.map((acceptor) => acceptor.close()));
   }
@@ -276,11 +296,11 @@ export class Membership {
   }
 
   #acceptorFor(member: AcceptorMember, { cluster }: Configuration): Acceptor {
-    const { id, url, retired } = member;
+    const { id, url, retired, life } = member;
     const known = this.#acceptors.get(id) ?? this.#ahead.get(id);
     if (known !== undefined) return known;
     const acceptor = retired ? retiredAcceptor(member, retired) : this.openAcceptor(url);
-    acceptor.expect(id, cluster);
+    acceptor.expect(id, cluster, life);
     this.#ahead.set(id, acceptor);
     return acceptor;
   }
@@ -308,7 +328,10 @@ export class Membership {
     const found = newest(named, this.configuration.cluster);
     if (found === undefined || found.number <= this.configuration.number || this.#isClosed) return;
     // Rule 11: whoever changes the set decides it first, and sees to it that no quorum is left to those who do not know it.
-    if (hasQuorumOf(this.configuration, named) && !(await this.#isDecided(found))) {
+    if (
+      hasQuorumOf(this.configuration, named) &&
+      !(await isDecided(found.number, this.view, this.#options.host))
+    ) {
       const error = setDoubted(found.number);
       if (!this.#doubted.has(found.number)) this.#options.onWarning(error);
       // Perhaps it is decided, and whoever did that did not live to tell enough of them.
@@ -322,30 +345,13 @@ export class Membership {
     if (!this.#isClosed) this.adopt(found);
   }
 
-  /**
-   * Whether a quorum of the set in force has that one in the configuration's register, or a later one. Asked under that number: those
-   * who use it already may have raised the register to it, which refuses all that comes under an older one.
-   */
-  async #isDecided({ number }: Configuration): Promise<boolean> {
-    const { batchers, quorum } = this.view;
-    const reader = new QuorumReader(quorum);
-    const verdict = await new Promise<ReadVerdict>((resolve) => {
-      const take = (index: number, reply: RegisterReply): void => {
-        const said = reply.type === 'state' ? reader.onState(reply) : reader.onMissing(index);
-        if (said !== undefined) resolve(said);
-      };
-      for (const batcher of batchers)
-        batcher.send({ key: CONFIGURATION_KEY, set: number, message: QUERY }, take);
-    });
-    // One that is being decided at this moment is found when it is asked for again.
-    if (verdict.verdict !== 'agreed') return false;
-    const { json } = decodeEnvelope(verdict.value);
-    return json !== undefined && parseConfiguration(json).number >= number;
-  }
-
-  #batcher(member: AcceptorMember, index: number, urgency: Urgency): Batcher {
+  #batcher(
+    member: AcceptorMember,
+    index: number,
+    urgency: Urgency,
+    acceptor: Asked = this.#acceptors.get(member.id) ?? this.#ahead.get(member.id)!,
+  ): Batcher {
     const { host, counters, requestTimeoutMs } = this.#options;
-    const acceptor = this.#acceptors.get(member.id)!;
     return new Batcher(acceptor, index, {
       host,
       timeoutMs: requestTimeoutMs,
@@ -356,12 +362,13 @@ export class Membership {
       isUrgent: () => urgency.isUrgent(index),
       onSuccess: (ms) => {
         urgency.took(index, ms);
+        if (member.life === undefined) this.#noteLife(member);
         this.#report(member, undefined);
       },
       onFailure: (error) => {
         counters.failedRequests += 1;
         urgency.failed(index, requestTimeoutMs);
-        this.#report(member, error);
+        this.#report(member, this.#lifeRefusal(member, error));
       },
     });
   }
@@ -371,10 +378,23 @@ export class Membership {
     if (error !== undefined && member.retired === undefined) this.#retire(member, error);
     if (error?.code === 'ACCEPTOR_UNCLAIMED') void this.#claim(member);
     const known = this.#statuses.get(member.id);
+    if (error === undefined && wasAway(known?.error)) void this.#lives.metAgain(member);
     if (known?.state === state && known.error?.code === error?.code) return;
     const status: AcceptorStatus = error === undefined ? { ...member, state } : { ...member, state, error };
     this.#statuses.set(member.id, status);
     if (!this.#isClosed) this.#options.onStatus(status);
+  }
+
+  /** Of a configuration that was made when acceptors told no lives. */
+  #noteLife(member: AcceptorMember): void {
+    if (this.acceptorOf(member)?.life !== undefined) this.#lives.look();
+  }
+
+  #lifeRefusal(member: AcceptorMember, error: CasPaxosError): CasPaxosError {
+    if (error.code !== 'ACCEPTOR_UNRECORDED') return error;
+    const refusal = this.#lives.refusal(this.acceptorOf(member));
+    if (refusal === undefined) this.#lives.look();
+    return refusal ?? error;
   }
 
   /** It came into the set while it was down, or was reserved by somebody who did not come back: it is told to whom it belongs. */
@@ -392,6 +412,12 @@ export class Membership {
     this.#revisions.record(id, (member) => (member.retired === undefined ? { ...member, retired } : member));
   }
 
+  #onCopied({ id }: AcceptorMember, error: CasPaxosError): void {
+    const { code, message: why } = error;
+    this.#options.onWarning(error);
+    this.#revisions.record(id, (member) => (member.retired ? member : { ...member, retired: { code, why } }));
+  }
+
   #warnOfEvenNumber(size: number): void {
     const message = `${size} acceptors survive no more failures than ${size - 1} would; an odd number is better.`;
     if (this.configuration.previous === undefined)
@@ -399,76 +425,10 @@ export class Membership {
   }
 }
 
-export async function describe(acceptor: Acceptor): Promise<Named> {
-  try {
-    return { acceptor, description: await acceptor.describe() };
-  } catch (error) {
-    return { acceptor, error: asCasPaxosError(error, 'UNREACHABLE', `Acceptor ${acceptor.url}`) };
-  }
-}
-
-function newest(named: readonly Named[], cluster: string | undefined): Configuration | undefined {
-  let found: Configuration | undefined;
-  for (const { description } of named) {
-    const known = description?.configuration;
-    if (known === undefined || known.cluster !== cluster) continue;
-    if (found === undefined || known.number > found.number) found = known;
-  }
-  return found;
-}
-
-/** The newest, unless those who know none newer than another one are more, and a quorum of that: then it is in force. */
-function trusted(named: readonly Named[], cluster: string | undefined): Configuration | undefined {
-  const known = named
-    .flatMap(({ description }) => description?.configuration ?? [])
-    .filter((configuration) => configuration.cluster === cluster)
-    .sort((a, b) => b.number - a.number);
-  return known.find(({ number }) => {
-    const newer = known.filter((other) => other.number >= number).length;
-    return !known.some(
-      (other) => other.number < number && known.length - newer > newer && hasQuorumOf(other, named),
-    );
-  });
-}
-
-/** Whether those of its members that know no newer one are a quorum. */
-function hasQuorumOf(configuration: Configuration, named: readonly Named[]): boolean {
-  const unaware = named.filter(
-    ({ description }) =>
-      description?.configuration !== undefined && description.configuration.number <= configuration.number,
-  );
-  const ids = new Set(unaware.map(({ description }) => description!.id));
-  const mask = maskOfMembers(membersOf(configuration), ids);
-  const quorums = quorumsOf(configuration);
-  return quorums.isPhase1Quorum(mask) || quorums.isPhase2Quorum(mask);
-}
-
-/**
- * The cluster that most of the named acceptors belong to: one of them may have been given away. Of clusters with equally many, the one
- * that has more of the named ones as its members: a first start that was refused by one of them may have got no further than another.
- */
-function commonCluster(named: readonly Named[]): string | undefined {
-  const ids = new Set(named.map(({ description }) => description?.id));
-  const belongs = named.flatMap(({ description }) => description?.configuration?.cluster ?? []);
-  const candidates = [...new Set(belongs)].map((cluster) => ({
-    cluster,
-    acceptors: belongs.filter((other) => other === cluster).length,
-    members: membersOf(newest(named, cluster)!).filter(({ id }) => ids.has(id)).length,
-  }));
-  candidates.sort((a, b) => b.acceptors - a.acceptors || b.members - a.members);
-  const [first, second] = candidates;
-  if (second === undefined || first!.acceptors > second.acceptors || first!.members > second.members)
-    return first?.cluster;
-  throw new CasPaxosError('CONFIGURATION_CONFLICT', 'The acceptors belong to different clusters.');
+function wasAway(error: CasPaxosError | undefined): boolean {
+  return error?.code === 'UNREACHABLE' || error?.code === 'TIMED_OUT';
 }
 
 function isConflict(error: unknown): boolean {
   return error instanceof CasPaxosError && error.code === 'CONFIGURATION_CONFLICT';
-}
-
-/** By identity if it told us, else by address: then it must still prove who it is. */
-function findCandidate(candidates: readonly Named[], member: AcceptorMember): Acceptor | undefined {
-  const byId = candidates.find(({ description }) => description?.id === member.id);
-  const byUrl = candidates.find(({ acceptor }) => acceptor.url === member.url);
-  return (byId ?? byUrl)?.acceptor;
 }

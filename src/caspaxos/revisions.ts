@@ -8,9 +8,8 @@
  * the acceptor is a member.
  */
 import type { Host, Timer } from '../protocol/index.ts';
-import { announce } from './announce.ts';
+import { announce, type Announcing } from './announce.ts';
 import {
-  type AcceptorMask,
   type AcceptorMember,
   blocks,
   type Configuration,
@@ -21,6 +20,7 @@ import {
   revised,
   sameSets,
 } from './core/index.ts';
+import type { View } from './register.ts';
 
 /** Makes of a member what is to be recorded of it; the very same member when that is done. */
 export type MemberEdit = (member: AcceptorMember) => AcceptorMember;
@@ -28,18 +28,18 @@ export type MemberEdit = (member: AcceptorMember) => AcceptorMember;
 /** Of the configuration's register; returns what it was given to leave it. */
 export type ConfigurationEdit = (known: Configuration | undefined) => Configuration;
 
-export type EditConfiguration = (edit: ConfigurationEdit) => Promise<Configuration>;
+export interface EditOptions {
+  /** By whom it is decided, if not by those in force. */
+  readonly view?: (() => View) | undefined;
+  readonly timeoutMs?: number;
+}
 
-export interface RevisionsOptions {
+export type EditConfiguration = (edit: ConfigurationEdit, options?: EditOptions) => Promise<Configuration>;
+
+export interface RevisionsOptions extends Announcing {
   readonly host: Host;
   readonly editConfiguration: EditConfiguration;
   readonly configuration: () => Configuration;
-  /** Returns which of all members of that configuration know it now. */
-  readonly install: (
-    configuration: Configuration,
-    members: readonly AcceptorMember[],
-  ) => Promise<AcceptorMask>;
-  readonly adopt: (configuration: Configuration) => void;
 }
 
 /** Several processes find the same at the same time: one of them should be first. */
@@ -107,27 +107,41 @@ export class Revisions {
   }
 
   async #bringAbout(edits: ReadonlyMap<string, MemberEdit>): Promise<boolean> {
-    const { editConfiguration, configuration, install, adopt } = this.#options;
+    const { editConfiguration, configuration } = this.#options;
     const edit: MemberEdit = (member) => edits.get(member.id)?.(member) ?? member;
-    const decided = await editConfiguration((known) => {
-      const current = configuration();
-      return revised(known !== undefined && known.number > current.number ? known : current, edit);
-    });
-    const current = configuration();
-    if (this.#closed || decided.number <= current.number) return true;
-    if (decided.previous !== undefined && !sameSets(decided, current)) {
-      // Somebody changes the set, and may not live to go on: the new acceptors come first.
-      await announce({ install, adopt }, decided);
-      return true;
-    }
-    const others = membersOf(decided).filter(({ id }) => !edits.has(id));
-    const aware = await install(decided, others);
-    const ids = membersOf(decided).flatMap(({ id }, at) => ((aware & maskOf(at)) === 0 ? [] : [id]));
-    // The same as for a change of the set: from here on this process raises registers to that number, and others must find out why.
-    const mask = maskOfMembers(membersOf(current), new Set(ids));
-    const quorums = quorumsOf(current);
-    if (!quorums.isPhase1Quorum(mask) || !blocks(quorums, mask)) return false;
-    adopt(decided);
+    const decided = await editConfiguration((known) => revised(newer(known, configuration()), edit));
+    if (this.#closed) return true;
+    return bringIntoForce(this.#options, decided, configuration(), (id) => !edits.has(id));
+  }
+}
+
+/**
+ * Makes a decided configuration known to so many that no quorum is left to those who have not heard of it, and works with it then; false: too
+ * few could be told. `counts`: whose knowledge is relied on.
+ */
+export async function bringIntoForce(
+  announcing: Announcing,
+  decided: Configuration,
+  current: Configuration,
+  counts: (id: string) => boolean,
+): Promise<boolean> {
+  if (decided.number <= current.number) return true;
+  if (decided.previous !== undefined && !sameSets(decided, current)) {
+    // Somebody changes the set, and may not live to go on: the new acceptors come first.
+    await announce(announcing, decided);
     return true;
   }
+  const others = membersOf(decided).filter(({ id }) => counts(id));
+  const aware = await announcing.install(decided, others);
+  const ids = membersOf(decided).flatMap(({ id }, at) => ((aware & maskOf(at)) === 0 ? [] : [id]));
+  // The same as for a change of the set: from here on this process raises registers to that number, and others must find out why.
+  const mask = maskOfMembers(membersOf(current), new Set(ids));
+  const quorums = quorumsOf(current);
+  if (!quorums.isPhase1Quorum(mask) || !blocks(quorums, mask)) return false;
+  announcing.adopt(decided);
+  return true;
+}
+
+export function newer(known: Configuration | undefined, current: Configuration): Configuration {
+  return known !== undefined && known.number > current.number ? known : current;
 }

@@ -15,6 +15,7 @@
  * that differ only in that are safe side by side, and no register has to be rewritten.
  */
 import { assert } from '../../protocol/index.ts';
+import { isLife, type Life } from './life.ts';
 import {
   both,
   everyone,
@@ -33,6 +34,8 @@ export interface AcceptorMember {
   readonly url: string;
   /** Its memory was found not to be whole: nobody uses it any more. It counts among the quorums until it is replaced. */
   readonly retired?: Retirement;
+  /** The one in use: answers of another are not counted (`life.ts`). Absent: it tells none, or none was recorded yet. */
+  readonly life?: Life;
 }
 
 export interface Retirement {
@@ -133,6 +136,12 @@ export function revised(
   };
 }
 
+/** The life that a configuration records of that acceptor. */
+export function recordedLife(configuration: Configuration | undefined, id: string): Life | undefined {
+  if (configuration === undefined) return undefined;
+  return membersOf(configuration).find((member) => member.id === id)?.life;
+}
+
 /** Whether they are the same sets in force, whatever their numbers and whatever is recorded of their members. */
 export function sameSets(a: Configuration, b: Configuration): boolean {
   return a.cluster === b.cluster && print(a) === print(b) && print(a.previous) === print(b.previous);
@@ -151,7 +160,9 @@ function print(set: AcceptorSet | undefined): string {
 }
 
 function printRecorded(configuration: Configuration): string {
-  const lines = membersOf(configuration).map(({ id, retired }) => JSON.stringify([id, retired?.code]));
+  const lines = membersOf(configuration).map(({ id, retired, life }) =>
+    JSON.stringify([id, retired?.code, life?.id]),
+  );
   return lines.sort().join();
 }
 
@@ -185,7 +196,8 @@ function isAcceptorSet(set: Partial<AcceptorSet>): boolean {
   if (!Array.isArray(set.acceptors) || set.acceptors.length === 0) return false;
   if (set.acceptors.length > MAX_ACCEPTORS) return false;
   return set.acceptors.every((member: unknown) => {
-    const { id, url, retired } = (member ?? {}) as Partial<AcceptorMember>;
+    const { id, url, retired, life } = (member ?? {}) as Partial<AcceptorMember>;
+    if (life !== undefined && !isLife(life)) return false;
     return isShortText(id) && isShortText(url) && (retired === undefined || isRetirement(retired));
   });
 }

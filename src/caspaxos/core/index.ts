@@ -4,6 +4,7 @@ export * from './ballots.ts';
 export * from './bounds.ts';
 export * from './leader.ts';
 export * from './learner.ts';
+export * from './life.ts';
 export * from './quorum.ts';
 export * from './claim.ts';
 export * from './configuration.ts';

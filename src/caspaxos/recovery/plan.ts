@@ -15,7 +15,7 @@ import {
   type Retirement,
 } from '../core/index.ts';
 import { CasPaxosError } from '../errors.ts';
-import { describe } from '../membership.ts';
+import { describe } from '../named.ts';
 
 export interface Participant {
   readonly acceptor: Acceptor;

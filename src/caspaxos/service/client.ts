@@ -10,14 +10,17 @@ import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { Acceptor, AcceptorDescription } from '../acceptors.ts';
 import {
-  checkConfiguration,
   type Configuration,
+  type Life,
+  lifeStanding,
+  type LifeStanding,
   type RegisterReply,
   type RegisterRequest,
-  type Retirement,
+  type ToldLife,
 } from '../core/index.ts';
 import { asCasPaxosError, CasPaxosError, isErrorCode } from '../errors.ts';
 import { retirementError } from '../retired.ts';
+import { answerIn, descriptionIn, type Greeting, greetingIn } from './answers.ts';
 import { flattenRequests, pack, unflattenReplies, unpack } from './codec.ts';
 import { frame, FrameSplitter } from './frames.ts';
 import {
@@ -56,6 +59,14 @@ interface PendingCall {
 interface Connection {
   readonly socket: Duplex;
   readonly pending: Map<number, PendingCall>;
+  greeting?: Greeting;
+  /** What was known when it greeted, and what has become known on this stream. */
+  seen?: Standing;
+  far?: Standing;
+  /** It was compared with what was seen before, and counts for what will be. */
+  isKnown?: true;
+  /** It is a copy that was superseded, and says so. */
+  refusal?: CasPaxosError;
 }
 
 /** After a failed connection, calls fail at once for this long instead of each trying again. */
@@ -74,6 +85,11 @@ export class ServiceAcceptor implements Acceptor {
   #nextCall = 1;
   #expectedId: string | undefined;
   #cluster: string | undefined;
+  /** The recorded one: no other is used. */
+  #expectedLife: Life | undefined;
+  /** In which it was seen at that sequence. */
+  #seenLife: ToldLife | undefined;
+  #toldLife: ToldLife | undefined;
   #sequence = 0;
   /** The number of the newest set that it is known to know. */
   #set = 0;
@@ -91,10 +107,15 @@ export class ServiceAcceptor implements Acceptor {
     this.#options = options;
   }
 
-  expect(id: string, cluster?: string): void {
+  get life(): ToldLife | undefined {
+    return this.#toldLife;
+  }
+
+  expect(id: string, cluster?: string, life?: Life): void {
     if (this.#expectedId !== undefined && this.#expectedId !== id)
       this.#lose('ACCEPTOR_FOREIGN', `it is not ${id}`);
     this.#expectedId = id;
+    this.#expectLife(life);
     if (cluster === this.#cluster) return;
     this.#cluster = cluster;
     void this.#connection?.then((connection) => this.#nameCluster(connection)).catch(() => undefined);
@@ -114,17 +135,26 @@ export class ServiceAcceptor implements Acceptor {
   }
 
   async install(configuration: Configuration): Promise<void> {
-    await this.#call('install', JSON.stringify(configuration));
-    this.#set = Math.max(this.#set, configuration.number);
+    const connection = await this.#ready();
+    await this.#send(connection, 'install', JSON.stringify(configuration));
+    this.#learn(connection, { sequence: 0, set: configuration.number });
   }
 
   async handle(requests: readonly RegisterRequest[], index: number): Promise<readonly RegisterReply[]> {
-    const answer = await this.#call('handle', flattenRequests(requests));
+    const answer = await this.#call('handle', flattenRequests(requests), IN_USE);
+    return unflattenReplies(answer, requests, index);
+  }
+
+  async handleUnrecorded(
+    requests: readonly RegisterRequest[],
+    index: number,
+  ): Promise<readonly RegisterReply[]> {
+    const answer = await this.#call('handle', flattenRequests(requests), IN_LINE);
     return unflattenReplies(answer, requests, index);
   }
 
   async list(after: string, limit: number): Promise<readonly string[]> {
-    const keys = await this.#call('list', [after, limit]);
+    const keys = await this.#call('list', [after, limit], IN_USE);
     if (!Array.isArray(keys) || keys.length > limit || !keys.every((key) => typeof key === 'string'))
       throw new CasPaxosError('PROTOCOL_MISMATCH', `Acceptor ${this.url} answered with a list that is none.`);
     return keys;
@@ -137,18 +167,26 @@ export class ServiceAcceptor implements Acceptor {
     connection?.socket.destroy();
   }
 
-  async #call(name: CallName, argument: unknown): Promise<unknown> {
+  async #call(name: CallName, argument: unknown, lives?: ReadonlySet<LifeStanding>): Promise<unknown> {
+    return this.#send(await this.#ready(lives), name, argument);
+  }
+
+  /** `lives`: in which it may be. */
+  async #ready(lives?: ReadonlySet<LifeStanding>): Promise<Connection> {
     if (this.#lost !== undefined) {
       this.#retireAgain();
       throw this.#lost;
     }
-    const { socket, pending } = await this.#connect();
+    const connection = await this.#connect();
     // Connecting may have shown who is there; that is made lasting before anybody hears of it.
     await this.#retiring;
     if (this.#lost !== undefined) throw this.#lost;
     // It may have broken in the very moment in which it was made: then nobody would ever answer.
-    if (socket.destroyed) throw new CasPaxosError('UNREACHABLE', `Acceptor ${this.url} closed the stream.`);
-    return this.#send({ socket, pending }, name, argument);
+    if (connection.socket.destroyed)
+      throw new CasPaxosError('UNREACHABLE', `Acceptor ${this.url} closed the stream.`);
+    if (lives?.has(lifeStanding(connection.greeting!.life, this.#expectedLife)) === false)
+      throw connection.refusal ?? unrecorded(this.url);
+    return connection;
   }
 
   /** Nobody waits for the answer: calls are taken in order, and an acceptor of an earlier version knows no such call. */
@@ -251,7 +289,7 @@ export class ServiceAcceptor implements Acceptor {
             const answer = answerIn(unpack(payload));
             if (answer[0] !== 0) return this.#onAnswer(connection, answer);
             clearTimeout(timer);
-            this.#onGreeting(answer);
+            this.#onGreeting(connection, answer);
             this.#nameCluster(connection);
             this.#retire(connection);
             return resolve();
@@ -298,39 +336,74 @@ export class ServiceAcceptor implements Acceptor {
     });
   }
 
-  #onGreeting([, sequence, greeting, code, message]: AnswerFrame): void {
+  #onGreeting(connection: Connection, [, sequence, greeting, code, message]: AnswerFrame): void {
     if (code !== undefined)
       throw new CasPaxosError(isErrorCode(code) ? code : 'PROTOCOL_MISMATCH', message ?? code);
-    const { id, set, retired } = (greeting ?? {}) as Partial<Record<string, unknown>>;
-    if (!isName(id) || !isCount(set)) throw malformed();
-    const seen = { sequence: this.#sequence, set: this.#set };
+    connection.greeting = greetingIn(sequence, greeting);
+    connection.seen = { sequence: this.#sequence, set: this.#set };
+    connection.far = connection.greeting;
+    const { id, life, retired } = connection.greeting;
+    if (retired?.code === 'ACCEPTOR_SUPERSEDED') connection.refusal = retirementError(retired);
     this.#expectedId ??= id;
-    if (id !== this.#expectedId) {
-      if (sequence === 0) this.#lose('ACCEPTOR_EMPTY', `it came back empty, as ${id}`);
-      else this.#lose('ACCEPTOR_FOREIGN', `it is ${id}, not ${this.#expectedId}`);
-    } else if (set < this.#set) {
-      this.#lose('ACCEPTOR_BEHIND', `it knows set ${set} but knew set ${this.#set}, as from an old copy`);
-    }
-    if (sequence < this.#sequence) {
-      this.#lose(
-        'ACCEPTOR_BEHIND',
-        `it is at ${sequence} but had been at ${this.#sequence}, as from an old copy`,
-      );
-    }
+    this.#toldLife = life;
+    if (id === this.#expectedId) return this.#compare(connection);
+    if (sequence === 0) this.#lose('ACCEPTOR_EMPTY', `it came back empty, as ${id}`);
+    else this.#lose('ACCEPTOR_FOREIGN', `it is ${id}, not ${this.#expectedId}`);
+  }
+
+  /** With what was seen before, if it is in a life that is used: what was seen of another copy says nothing of this one. */
+  #compare(connection: Connection): void {
+    const { sequence, set, life, retired } = connection.greeting!;
+    const seen = connection.seen!;
+    if (connection.isKnown || lifeStanding(life, this.#expectedLife) !== 'in use') return;
+    connection.isKnown = true;
+    // Since it began another life it may have come further than what it forgot.
+    const at = life === undefined || life.id === this.#seenLife?.id ? sequence : life.from;
+    if (set < seen.set)
+      this.#lose('ACCEPTOR_BEHIND', `it knows set ${set} but knew set ${seen.set}, as from an old copy`);
+    if (at < seen.sequence)
+      this.#lose('ACCEPTOR_BEHIND', `it is at ${at} but had been at ${seen.sequence}, as from an old copy`);
     if (this.#lost?.code === 'ACCEPTOR_BEHIND') this.#finding = retired === undefined ? seen : undefined;
-    else if (retired !== undefined && id === this.#expectedId)
-      this.#lost = retirementError(retirementIn(retired));
+    else if (retired !== undefined && retired.code !== 'ACCEPTOR_SUPERSEDED')
+      this.#lost = retirementError(retired);
+    this.#seenLife = life;
+    this.#learn(connection, connection.far!);
+  }
+
+  /** What a copy told that is not used says nothing of the acceptor. */
+  #learn(connection: Connection, { sequence, set }: Standing): void {
+    const { far } = connection;
+    connection.far = { sequence: Math.max(far!.sequence, sequence), set: Math.max(far!.set, set) };
+    if (!connection.isKnown) return;
     this.#sequence = Math.max(this.#sequence, sequence);
     this.#set = Math.max(this.#set, set);
   }
 
+  #expectLife(life: Life | undefined): void {
+    if (life === undefined || life.id === this.#expectedLife?.id) return;
+    this.#expectedLife = life;
+    const seen = this.#seenLife;
+    const isNewer = seen !== undefined && seen.id !== life.id && !seen.after.includes(life.id);
+    if (isNewer && life.from < this.#sequence)
+      this.#lose(
+        'ACCEPTOR_BEHIND',
+        `it began at ${life.from} but had been at ${this.#sequence}, as a copy of what was still running`,
+      );
+    void this.#connection?.then(
+      (connection) => this.#compare(connection),
+      () => undefined,
+    );
+  }
+
   #onAnswer(connection: Connection, [id, sequence, result, code, message]: AnswerFrame): void {
-    this.#sequence = Math.max(this.#sequence, sequence);
+    this.#learn(connection, { sequence, set: 0 });
     const call = connection.pending.get(id);
     if (call === undefined) return;
     connection.pending.delete(id);
     if (code === undefined) return call.resolve(result);
-    return call.reject(new CasPaxosError(isErrorCode(code) ? code : 'STORE_FAILED', message ?? code));
+    const error = new CasPaxosError(isErrorCode(code) ? code : 'STORE_FAILED', message ?? code);
+    if (error.code === 'ACCEPTOR_SUPERSEDED') connection.refusal = error;
+    return call.reject(error);
   }
 
   /** A call that is not answered in time takes its stream down: whoever is behind it is not well. */
@@ -351,27 +424,14 @@ export class ServiceAcceptor implements Acceptor {
   }
 }
 
-function retirementIn(value: unknown): Retirement {
-  const { code, why } = (value ?? {}) as Partial<Record<string, unknown>>;
-  if (!isName(code) || !isName(why)) throw malformed();
-  return { code, why };
-}
+const IN_USE: ReadonlySet<LifeStanding> = new Set(['in use']);
+const IN_LINE: ReadonlySet<LifeStanding> = new Set(['in use', 'successor']);
 
-/** Throws on anything that is not an answer. */
-function answerIn(value: unknown): AnswerFrame {
-  if (!Array.isArray(value)) throw malformed();
-  const [id, sequence, , code, message] = value as unknown[];
-  const isText = (text: unknown): boolean => text === undefined || text === null || typeof text === 'string';
-  if (!isCount(id) || !isCount(sequence) || !isText(code) || !isText(message)) throw malformed();
-  return value as unknown as AnswerFrame;
-}
-
-function descriptionIn(value: unknown): AcceptorDescription {
-  const { id, configuration, hasRegisters } = (value ?? {}) as Partial<Record<string, unknown>>;
-  if (!isName(id) || typeof hasRegisters !== 'boolean') throw malformed();
-  if (configuration === undefined || configuration === null)
-    return { id, hasRegisters, configuration: undefined };
-  return { id, hasRegisters, configuration: checkConfiguration(configuration) };
+function unrecorded(url: string): CasPaxosError {
+  return new CasPaxosError(
+    'ACCEPTOR_UNRECORDED',
+    `Acceptor ${url} is in another life than the configuration records: it was started again, or is a copy.`,
+  );
 }
 
 /** What OpenSSL says of a certificate that it does not take, from either side. */
@@ -387,18 +447,6 @@ function certificateError(url: string, error: Error): CasPaxosError | undefined 
       ? `The certificate of acceptor ${url} has expired.`
       : `The certificate of acceptor ${url} is not trusted (${code}).`;
   return new CasPaxosError('CERTIFICATE_REFUSED', message, { cause: error });
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.length > 0;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function malformed(): CasPaxosError {
-  return new CasPaxosError('PROTOCOL_MISMATCH', 'The acceptor service said something that is no answer.');
 }
 
 function refusal(url: string, status: number, reason: string): CasPaxosError {

@@ -22,6 +22,7 @@ import {
   type RegisterReply,
   type RegisterRequest,
   type Retirement,
+  type ToldLife,
 } from '../core/index.ts';
 import { missingInDatabase } from '../directory/database-file.ts';
 import { type DirectoryLock, lockDirectory } from '../directory/lock.ts';
@@ -31,11 +32,13 @@ import { thisProcess } from '../process-name.ts';
 import { retirementAsOldCopy, retirementError } from '../retired.ts';
 import { decodeIdentity, encodeIdentity, type IdentityDocument } from '../stores/documents.ts';
 import { IDENTITY_KEY } from '../stores/keys.ts';
-import { flattenEntries, IN_THE_JOURNAL, type JournalEntry, pack, replayEntries, unpack } from './codec.ts';
+import { flattenEntries, type JournalEntry, pack } from './codec.ts';
 import { putAll } from './committed.ts';
-import { DEFAULT_JOURNAL_BYTES, Journal, type JournalRecord } from './journal.ts';
+import { DEFAULT_JOURNAL_BYTES, Journal } from './journal.ts';
+import { withInstalled, withNextLife } from './lives.ts';
 import { directoryAt, openDatabase, openedAgain } from './opening.ts';
 import { RecordTable } from './record-table.ts';
+import { restore } from './restoring.ts';
 import type { Standing } from './wire.ts';
 
 const OWNER_KEY = 'owner';
@@ -123,6 +126,11 @@ export class DiskAcceptor implements Acceptor {
     return this.#identity.configuration;
   }
 
+  /** Of this start. */
+  get life(): ToldLife | undefined {
+    return this.#identity.life;
+  }
+
   /** Grows with every batch that became durable; an acceptor whose number went back came from an old copy (rule 8). */
   get sequence(): number {
     return this.#journal.answered;
@@ -156,8 +164,8 @@ export class DiskAcceptor implements Acceptor {
 
   async describe(): Promise<AcceptorDescription> {
     this.#refuseWhenUseless();
-    const { id, configuration } = this.#identity;
-    return { id, configuration, hasRegisters: !this.#table.isEmpty };
+    const { id, configuration, life } = this.#identity;
+    return { id, configuration, life, hasRegisters: !this.#table.isEmpty };
   }
 
   reserve(cluster: string): Promise<void> {
@@ -170,7 +178,9 @@ export class DiskAcceptor implements Acceptor {
   install(configuration: Configuration): Promise<void> {
     return this.#inTurn(async () => {
       if (!checkInstall(this.url, this.#identity, configuration)) return;
-      await this.#writeIdentity({ ...this.#identity, cluster: configuration.cluster, configuration });
+      await this.#writeIdentity(withInstalled(this.#identity, configuration));
+      // It may have learned from it that another copy of it is in use.
+      this.#refuseWhenUseless();
     });
   }
 
@@ -419,32 +429,12 @@ async function openParts(options: DiskAcceptorOptions): Promise<Parts> {
     });
     if (!isMarked) await table.noteMark();
     // Last of all: an acceptor has an identity only once it has everything else that it must never lose.
-    if (known === undefined) await putAll(database, directory, [[IDENTITY_KEY, encodeIdentity(identity)]]);
-    return { directory, database, table, journal, identity };
+    // And with each start it begins another life, before anybody is answered.
+    const alive = withNextLife(identity, journal.sequence);
+    await putAll(database, directory, [[IDENTITY_KEY, encodeIdentity(alive)]], known && 'with the reserve');
+    return { directory, database, table, journal, identity: alive };
   } catch (error) {
     await database.close();
-    throw error;
-  }
-}
-
-async function restore(table: RecordTable, records: readonly JournalRecord[]): Promise<void> {
-  const newest = new Map<string, RegisterRecord>();
-  for (const { payload } of records) {
-    replayEntries(
-      unpack(payload, IN_THE_JOURNAL),
-      (key) => newest.get(key) ?? readable(table, key),
-      (key, record) => newest.set(key, record),
-    );
-  }
-  await table.restore(newest, records.at(-1)!.sequence);
-}
-
-/** One register's record that cannot be read must not keep the whole acceptor from starting. */
-function readable(table: RecordTable, key: string): RegisterRecord | undefined {
-  try {
-    return table.saved(key);
-  } catch (error) {
-    if (error instanceof CasPaxosError && error.code === 'CORRUPT_RECORD') return undefined;
     throw error;
   }
 }

@@ -45,9 +45,9 @@ export class AcceptorStream {
       clearTimeout(this.#blocked);
       onClose();
     });
-    const { id, sequence, retiredForGood: retired } = acceptor;
+    const { id, sequence, retiredForGood: retired, life } = acceptor;
     this.#told = { sequence, set: acceptor.configuration?.number ?? 0 };
-    this.#send([0, sequence, { id, set: this.#told.set, ...(retired && { retired }) }]);
+    this.#send([0, sequence, { id, set: this.#told.set, life, ...(retired && { retired }) }]);
   }
 
   /** Reads no more; resolves when what was begun is answered. */

@@ -6,7 +6,7 @@
  *   server:  [id, sequence, result]           the acceptor's durable sequence number stands in every answer (rule 8)
  *            [id, sequence, null, code, message]
  *
- * Calls may be answered in any order. The first frame is the server's: [0, sequence, {id, set}]. The client's first call is
+ * Calls may be answered in any order. The first frame is the server's: [0, sequence, {id, set, life}]. The client's first call is
  * `cluster`, as soon as it knows to which it belongs: whatever it asks of registers after that is refused by an acceptor of another cluster.
  *
  * A client that has seen the acceptor further on than this greeting says so: `retire`, with the id, the sequence and the set that it has seen. An

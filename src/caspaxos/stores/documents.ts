@@ -8,7 +8,14 @@
  */
 import { crc32 } from 'node:zlib';
 import { type Ballot, isBallot } from '../../protocol/index.ts';
-import { checkConfiguration, type Claimed, type RegisterRecord, type Retirement } from '../core/index.ts';
+import {
+  checkConfiguration,
+  type Claimed,
+  isToldLife,
+  type RegisterRecord,
+  type Retirement,
+  type ToldLife,
+} from '../core/index.ts';
 import { CasPaxosError } from '../errors.ts';
 
 const FORMAT = 'baton1';
@@ -19,6 +26,8 @@ export interface IdentityDocument extends Claimed {
   readonly createdAt: string;
   /** The line of memory that it was made on, or was first seen on (`lineage.ts`). */
   readonly lineage?: string;
+  /** The present one, of an acceptor that keeps its own disk. */
+  readonly life?: ToldLife;
   /** It was found to have forgotten: nobody uses it any more. */
   readonly retired?: Retirement & { readonly at: string };
 }
@@ -58,10 +67,11 @@ export function encodeIdentity(identity: IdentityDocument): string {
 
 export function decodeIdentity(text: string, what: string): IdentityDocument {
   const identity = open(text, what) as Partial<IdentityDocument>;
-  const { id, createdAt, cluster, configuration, lineage, retired } = identity;
+  const { id, createdAt, cluster, configuration, lineage, life, retired } = identity;
   if (typeof id !== 'string' || typeof createdAt !== 'string') throw corrupt(what);
   if (cluster !== undefined && typeof cluster !== 'string') throw corrupt(what);
   if (lineage !== undefined && typeof lineage !== 'string') throw corrupt(what);
+  if (life !== undefined && !isToldLife(life)) throw corrupt(what);
   if (retired !== undefined && !isRetired(retired)) throw corrupt(what);
   if (configuration === undefined) return { ...identity, id, createdAt };
   try {
