@@ -56,8 +56,9 @@ export function acceptorConformance(name: string, acceptors: AcceptorUnderTest):
     test('it refuses to work for somebody who expects another', async () => {
       const acceptor = await openFor();
       await acceptor.describe();
+      await acceptor.handle([promise('k', 1)], 0);
       acceptor.expect('somebody-else');
-      await expect(acceptor.handle([promise('k', 1)], 0)).rejects.toMatchObject({ code: 'ACCEPTOR_FOREIGN' });
+      await expect(acceptor.handle([promise('k', 2)], 0)).rejects.toMatchObject({ code: 'ACCEPTOR_FOREIGN' });
     });
 
     test('it says whether it holds registers', async () => {

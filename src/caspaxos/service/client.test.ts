@@ -1,3 +1,4 @@
+import { renameSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -43,6 +44,32 @@ async function pretender(say: (socket: Socket) => void): Promise<string> {
 const greeting = frame(pack([0, 1, { id: 'me', set: 0 }]));
 
 describe('the client of an acceptor service', () => {
+  test('uses it again when it is back at an address where another one was for a while', async () => {
+    const service = await TestService.start();
+    const client = clientAt(service.url);
+    await client.handle([accept('k', 1, 'v')], 0);
+    const away = `${service.directory}.away`;
+    onTestFinished(() => rmSync(away, { recursive: true, force: true }));
+    const exchange = async (code: string, change: () => void): Promise<void> => {
+      await service.stop();
+      change();
+      await service.start();
+      await until(`the client says ${code}`, async () =>
+        expect(await errorOf(client.handle([query('k')], 0))).toMatchObject({ code }),
+      );
+    };
+    await exchange('ACCEPTOR_EMPTY', () => renameSync(service.directory, away));
+    await service.disk.handle([accept('other', 1, 'of another')], 0);
+    await exchange('ACCEPTOR_FOREIGN', () => {});
+    await service.stop();
+    rmSync(service.directory, { recursive: true });
+    renameSync(away, service.directory);
+    await service.start();
+    await until('the client uses it', async () =>
+      expect(await client.handle([query('k')], 0)).toMatchObject([{ type: 'state', value: 'v' }]),
+    );
+  });
+
   test('is told when the disk fails to take a reservation or a configuration, as that and nothing else', async () => {
     const service = await TestService.start();
     const client = clientAt(service.url);

@@ -18,7 +18,7 @@ import {
   type RegisterRequest,
   type ToldLife,
 } from '../core/index.ts';
-import { asCasPaxosError, CasPaxosError, isErrorCode } from '../errors.ts';
+import { asCasPaxosError, CasPaxosError, isErrorCode, notThere } from '../errors.ts';
 import { retirementError } from '../retired.ts';
 import { answerIn, descriptionIn, type Greeting, greetingIn } from './answers.ts';
 import { flattenRequests, pack, unflattenReplies, unpack } from './codec.ts';
@@ -112,8 +112,7 @@ export class ServiceAcceptor implements Acceptor {
   }
 
   expect(id: string, cluster?: string, life?: Life): void {
-    if (this.#expectedId !== undefined && this.#expectedId !== id)
-      this.#lose('ACCEPTOR_FOREIGN', `it is not ${id}`);
+    if (this.#expectedId !== id) this.#forget();
     this.#expectedId = id;
     this.#expectLife(life);
     if (cluster === this.#cluster) return;
@@ -181,6 +180,7 @@ export class ServiceAcceptor implements Acceptor {
     // Connecting may have shown who is there; that is made lasting before anybody hears of it.
     await this.#retiring;
     if (this.#lost !== undefined) throw this.#lost;
+    this.#demandMeant(connection);
     // It may have broken in the very moment in which it was made: then nobody would ever answer.
     if (connection.socket.destroyed)
       throw new CasPaxosError('UNREACHABLE', `Acceptor ${this.url} closed the stream.`);
@@ -342,13 +342,31 @@ export class ServiceAcceptor implements Acceptor {
     connection.greeting = greetingIn(sequence, greeting);
     connection.seen = { sequence: this.#sequence, set: this.#set };
     connection.far = connection.greeting;
-    const { id, life, retired } = connection.greeting;
+    const { life, retired } = connection.greeting;
+    this.#expectedId ??= connection.greeting.id;
+    this.#demandMeant(connection);
     if (retired?.code === 'ACCEPTOR_SUPERSEDED') connection.refusal = retirementError(retired);
-    this.#expectedId ??= id;
     this.#toldLife = life;
-    if (id === this.#expectedId) return this.#compare(connection);
-    if (sequence === 0) this.#lose('ACCEPTOR_EMPTY', `it came back empty, as ${id}`);
-    else this.#lose('ACCEPTOR_FOREIGN', `it is ${id}, not ${this.#expectedId}`);
+    this.#compare(connection);
+  }
+
+  /** What was seen of another acceptor says nothing of the one that is meant. */
+  #forget(): void {
+    this.#sequence = this.#set = 0;
+    this.#seenLife = this.#toldLife = this.#expectedLife = undefined;
+    this.#lost = this.#finding = undefined;
+  }
+
+  /** Another acceptor, or an empty one, is not used and not compared; the one that is meant is, when it is back at this address. */
+  #demandMeant({ greeting, socket }: Connection): void {
+    const { id, sequence } = greeting!;
+    if (id === this.#expectedId) return;
+    const error =
+      sequence === 0
+        ? notThere(this.url, 'ACCEPTOR_EMPTY', `it came back empty, as ${id}`)
+        : notThere(this.url, 'ACCEPTOR_FOREIGN', `it is ${id}, not ${this.#expectedId}`);
+    socket.destroy(error);
+    throw error;
   }
 
   /** With what was seen before, if it is in a life that is used: what was seen of another copy says nothing of this one. */
@@ -374,7 +392,7 @@ export class ServiceAcceptor implements Acceptor {
   #learn(connection: Connection, { sequence, set }: Standing): void {
     const { far } = connection;
     connection.far = { sequence: Math.max(far!.sequence, sequence), set: Math.max(far!.set, set) };
-    if (!connection.isKnown) return;
+    if (!connection.isKnown || connection.greeting!.id !== this.#expectedId) return;
     this.#sequence = Math.max(this.#sequence, sequence);
     this.#set = Math.max(this.#set, set);
   }
@@ -419,7 +437,7 @@ export class ServiceAcceptor implements Acceptor {
     }
   }
 
-  #lose(code: 'ACCEPTOR_EMPTY' | 'ACCEPTOR_FOREIGN' | 'ACCEPTOR_BEHIND', what: string): void {
+  #lose(code: 'ACCEPTOR_BEHIND', what: string): void {
     this.#lost ??= new CasPaxosError(code, `Acceptor ${this.url} is not used any more: ${what}. Replace it.`);
   }
 }
