@@ -358,11 +358,11 @@ export class ServiceAcceptor implements Acceptor {
   }
 
   /** Another acceptor, or an empty one, is not used and not compared; the one that is meant is, when it is back at this address. */
-  #demandMeant({ greeting, socket }: Connection): void {
-    const { id, sequence } = greeting!;
+  #demandMeant({ greeting, far, socket }: Connection): void {
+    const { id } = greeting!;
     if (id === this.#expectedId) return;
     const error =
-      sequence === 0
+      far!.sequence === 0
         ? notThere(this.url, 'ACCEPTOR_EMPTY', `it came back empty, as ${id}`)
         : notThere(this.url, 'ACCEPTOR_FOREIGN', `it is ${id}, not ${this.#expectedId}`);
     socket.destroy(error);

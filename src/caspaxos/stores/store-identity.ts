@@ -82,6 +82,12 @@ export class StoreIdentity {
   }
 
   expect(id: string, cluster?: string): void {
+    if (id !== this.#expectedId) {
+      // What was seen of another one says nothing of the one that is meant, and nor does the last look.
+      this.#isChecked = false;
+      this.#seen = { set: 0, line: undefined };
+      this.#lost = this.#finding = undefined;
+    }
     this.#expectedId = id;
     this.#expectedCluster = cluster;
     this.#isMember = cluster === undefined;
