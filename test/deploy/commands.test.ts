@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { acceptorCommand } from '../../src/cli/acceptor.ts';
+import { acceptorsCommand } from '../../src/cli/acceptors/command.ts';
 import { certsCommand } from '../../src/cli/certs.ts';
 import { dnsCommand } from '../../src/cli/dns.ts';
 import { gatewayCommand } from '../../src/cli/gateway.ts';
@@ -9,7 +10,14 @@ import { operatorCommands } from '../../src/cli/operate/index.ts';
 import { deployed, documented } from './files.ts';
 
 const program = new Command('baton');
-const roles = [acceptorCommand(), certsCommand(), dnsCommand(), gatewayCommand(), nodeCommand()];
+const roles = [
+  acceptorCommand(),
+  acceptorsCommand(),
+  certsCommand(),
+  dnsCommand(),
+  gatewayCommand(),
+  nodeCommand(),
+];
 for (const command of [...roles, ...operatorCommands()]) program.addCommand(command);
 
 /** Every command line with `baton` in a text: in code, and after other words on the same line. */
