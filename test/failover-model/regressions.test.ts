@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { invariantsOf } from './invariants.ts';
 import { FailoverModel } from './model.ts';
 import { replay } from './replay.ts';
+import { isExhaustive } from './runs.ts';
 import { settingOf } from './settings.ts';
 import { show } from './show.ts';
 import type { Setting } from './world.ts';
@@ -57,7 +58,7 @@ test('a shortened lease is not measured by while a grant of the longer one may r
   const granted = ['a grants c reads', 'shorten the lease', 'a updates', 'a updates', 'b updates'];
   const replaced = ['tick', 'tick', 'b updates', 'b updates, having settled', 'b writes', 'c is read: '];
   expect(replay(setting, [...granted, ...replaced]).broken).toBeUndefined();
-  expectSound(setting);
+  if (isExhaustive) expectSound(setting);
 });
 
 /**

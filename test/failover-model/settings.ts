@@ -267,7 +267,7 @@ export const CASES: readonly Case[] = [
     maxSwitchovers: 1,
     maxLog: 2,
   }),
-  small('a move after a forced failover, three regions, two of them needed', {
+  large('a move after a forced failover, three regions, two of them needed', {
     regions: THREE,
     minDurability: 2,
     features: ['graceful', 'forced'],
@@ -278,7 +278,7 @@ export const CASES: readonly Case[] = [
   }),
   // Levels that change.
   small('levels', { features: ['levels', 'reads'], maxGcn: 2, maxLog: 1 }),
-  small('levels, slow updates and unknown outcomes', {
+  large('levels, slow updates and unknown outcomes', {
     features: ['levels', 'reads'],
     slow: 'a',
     maxSlow: 1,

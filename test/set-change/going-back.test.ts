@@ -13,17 +13,21 @@ const OLD = ['a', 'b', 'c'];
 const finisher = (counter: number) => ({ role: 'finisher', counter, number: 2 }) as const;
 const returner = (counter: number, number: 1 | 2 = 2) => ({ role: 'returner', counter, number }) as const;
 
-const SETTINGS: readonly BackSetting[] = [
+const QUICK: readonly BackSetting[] = [
   { old: OLD, next: ['d', 'e', 'f'], deciders: [], announcing: true },
   { old: OLD, next: ['c', 'd', 'e'], deciders: [], announcing: true },
-  { old: OLD, next: ['d'], deciders: [finisher(2), returner(3)], announcing: false },
-  { old: OLD, next: ['d'], deciders: [finisher(3), returner(2)], announcing: false },
-  { old: OLD, next: ['c', 'd'], deciders: [finisher(2), returner(3)], announcing: false },
-  { old: OLD, next: ['c', 'd'], deciders: [finisher(3), returner(2)], announcing: false },
   { old: OLD, next: ['d'], deciders: [returner(2), returner(3, 1)], announcing: true },
   { old: OLD, next: ['d'], deciders: [finisher(2), returner(3, 1)], announcing: true },
+  { old: OLD, next: ['d'], deciders: [finisher(2), returner(3)], announcing: false },
+  { old: OLD, next: ['d'], deciders: [finisher(3), returner(2)], announcing: false },
+];
+const MORE: readonly BackSetting[] = [
+  { old: OLD, next: ['c', 'd'], deciders: [finisher(2), returner(3)], announcing: false },
+  { old: OLD, next: ['c', 'd'], deciders: [finisher(3), returner(2)], announcing: false },
   { old: OLD, next: ['d'], deciders: [finisher(3), returner(2, 1)], announcing: true },
 ];
+/** `BATON_EXHAUSTIVE=1`: all of them. */
+const SETTINGS = process.env['BATON_EXHAUSTIVE'] === undefined ? QUICK : [...QUICK, ...MORE];
 
 function run(setting: BackSetting, only?: string) {
   const model = new GoingBackModel(setting);
