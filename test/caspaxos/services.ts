@@ -5,29 +5,28 @@ import { temporaryDirectory } from './directories.ts';
 
 const JOURNAL_BYTES = 1024 * 1024;
 
+type Options = Partial<AcceptorServerOptions> & { readonly lives?: boolean };
+
 export class TestService {
   readonly directory: string;
-  readonly #options: Partial<AcceptorServerOptions>;
+  readonly #options: Options;
   #disk: DiskAcceptor | undefined;
   #server: AcceptorServer | undefined;
   #port = 0;
 
-  private constructor(directory: string, options: Partial<AcceptorServerOptions>) {
+  private constructor(directory: string, options: Options) {
     this.directory = directory;
     this.#options = options;
   }
 
-  static async start(
-    options: Partial<AcceptorServerOptions> = {},
-    directory = temporaryDirectory(),
-  ): Promise<TestService> {
+  static async start(options: Options = {}, directory = temporaryDirectory()): Promise<TestService> {
     const service = new TestService(directory, options);
     await service.start();
     onTestFinished(() => service.stop());
     return service;
   }
 
-  static startThree(options: Partial<AcceptorServerOptions> = {}): Promise<TestService[]> {
+  static startThree(options: Options = {}): Promise<TestService[]> {
     return Promise.all([0, 1, 2].map(() => TestService.start(options)));
   }
 
@@ -50,9 +49,10 @@ export class TestService {
   }
 
   async start(): Promise<void> {
-    this.#disk = await DiskAcceptor.open({ directory: this.directory, journalBytes: JOURNAL_BYTES });
-    const { host = '127.0.0.1' } = this.#options;
-    this.#server = await AcceptorServer.listen(this.#disk, { ...this.#options, host, port: this.#port });
+    const { host = '127.0.0.1', lives = false, ...options } = this.#options;
+    const { directory } = this;
+    this.#disk = await DiskAcceptor.open({ directory, journalBytes: JOURNAL_BYTES, lives });
+    this.#server = await AcceptorServer.listen(this.#disk, { ...options, host, port: this.#port });
     this.#port = this.port;
   }
 

@@ -9,6 +9,8 @@ import { TestService } from '../../../test/caspaxos/services.ts';
 import { until } from '../../../test/support/until.ts';
 import { ServiceAcceptor } from './client.ts';
 
+const WITH_LIVES = { lives: true };
+
 /** One address that leads to one service or another, as a name does that was moved. */
 class Address {
   readonly #server: Server;
@@ -103,7 +105,7 @@ class Scene {
   }
 
   static async begin(): Promise<Scene> {
-    const services = await TestService.startThree();
+    const services = await TestService.startThree(WITH_LIVES);
     const scene = new Scene(services, await Address.of(services[0]!));
     const first = await scene.open('first');
     expect(await first.change('k', () => ['first'])).toMatchObject({ outcome: 'committed' });
@@ -152,7 +154,7 @@ describe('two copies of an acceptor', () => {
     await scene.a.stop();
     const directory = await scene.copyOf(scene.a);
     await scene.a.start();
-    const copy = await TestService.start({}, directory);
+    const copy = await TestService.start(WITH_LIVES, directory);
     scene.address.leadTo(scene.a);
     const p = await scene.open('P', { requestTimeoutMs: 20_000 });
     // Before it began to work.
@@ -180,7 +182,7 @@ describe('two copies of an acceptor', () => {
   test('whichever is used first counts, if it was made while the original ran: then the original is refused', async () => {
     const scene = await Scene.begin();
     const p = await scene.open('P');
-    const copy = await TestService.start({}, await scene.copyOf(scene.a));
+    const copy = await TestService.start(WITH_LIVES, await scene.copyOf(scene.a));
     scene.address.leadTo(copy);
     const q = await scene.open('Q');
     await until('the copy is in use', () => lifeOf(q) === copy.disk.life!.id);
@@ -204,7 +206,7 @@ describe('two copies of an acceptor', () => {
       await p.change('other', add('P'));
       return scene.a.disk.sequence > sequence + 1;
     });
-    const copy = await TestService.start({}, directory);
+    const copy = await TestService.start(WITH_LIVES, directory);
     scene.address.leadTo(copy);
     const q = await scene.open('Q');
     await until('it is found out', async () => {
@@ -222,14 +224,14 @@ describe('two copies of an acceptor', () => {
     const p = await scene.open('P');
     await until('the original is in use', () => lifeOf(p) === scene.a.disk.life!.id);
     await scene.a.stop();
-    const older = await TestService.start({}, copy);
+    const older = await TestService.start(WITH_LIVES, copy);
     scene.address.leadTo(older);
     // Nobody who was there is left.
     await p.close();
     const q = await scene.open('Q');
     await until('it is refused', () => older.disk.retired?.code === 'ACCEPTOR_SUPERSEDED');
     expect(await q.change('k', add('Q'))).toMatchObject({ outcome: 'committed', version: 2 });
-    const empty = await TestService.start();
+    const empty = await TestService.start(WITH_LIVES);
     await q.replaceAcceptor(scene.address.url, empty.url);
     expect(q.configuration.acceptors[0]).toMatchObject({ url: empty.url, life: { id: empty.disk.life!.id } });
   });
@@ -241,7 +243,7 @@ describe('two copies on two sides of a partition', () => {
     await scene.a.stop();
     const directory = await scene.copyOf(scene.a);
     await scene.a.start();
-    const copy = await TestService.start({}, directory);
+    const copy = await TestService.start(WITH_LIVES, directory);
     scene.cut.add('P c').add('Q b');
     scene.address.leadTo(scene.a);
     const p = await scene.open('P');
@@ -329,7 +331,7 @@ describe('an acceptor that is started again', () => {
   test('between changes of the set', async () => {
     const scene = await Scene.begin();
     const p = await scene.open('P');
-    const next = await TestService.startThree();
+    const next = await TestService.startThree(WITH_LIVES);
     await p.changeAcceptors([scene.address.url, ...next.map(({ url }) => url)].slice(0, 3));
     for (const service of [scene.a, ...next.slice(0, 2)]) {
       await service.stop();
@@ -337,13 +339,13 @@ describe('an acceptor that is started again', () => {
     }
     scene.address.leadTo(scene.a);
     expect(await p.change('k', add('P'))).toMatchObject({ outcome: 'committed', version: 2 });
-    const replacement = await TestService.start();
+    const replacement = await TestService.start(WITH_LIVES);
     await p.replaceAcceptor(scene.address.url, replacement.url);
     expect((await p.read('k')).value).toEqual(['first', 'P']);
   });
 
   test('is recorded in a configuration of an earlier version, which names no lives', async () => {
-    const services = await TestService.startThree();
+    const services = await TestService.startThree(WITH_LIVES);
     const acceptors = services.map(({ url }) => url);
     class Earlier extends ServiceAcceptor {
       override get life(): undefined {

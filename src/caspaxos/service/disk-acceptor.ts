@@ -52,6 +52,8 @@ export interface DiskAcceptorOptions {
   readonly journalBytes?: number;
   /** How much of what is already in the database is kept in memory as well. */
   readonly cacheBytes?: number;
+  /** Whether each start draws a life and tells it, so that of several copies of the directory one counts (docs/design.md, Lives). */
+  readonly lives?: boolean;
 }
 
 /** What the service shows of itself. */
@@ -81,6 +83,7 @@ export class DiskAcceptor implements Acceptor {
   readonly #lock: DirectoryLock;
   readonly #maxBatchBytes: number;
   #identity: IdentityDocument;
+  readonly #hasLife: boolean;
   /** In this life, whatever the disk says. */
   #retired: Retirement | undefined;
   /** Of the process in which it is embedded; those that a service speaks to name theirs with each connection. */
@@ -102,6 +105,7 @@ export class DiskAcceptor implements Acceptor {
     this.#table = parts.table;
     this.#journal = parts.journal;
     this.#identity = parts.identity;
+    this.#hasLife = parts.hasLife;
     this.#maxBatchBytes = parts.journal.size / 2;
   }
 
@@ -126,9 +130,9 @@ export class DiskAcceptor implements Acceptor {
     return this.#identity.configuration;
   }
 
-  /** Of this start. */
+  /** Of this start; undefined: it was not asked to draw one. */
   get life(): ToldLife | undefined {
-    return this.#identity.life;
+    return this.#hasLife ? this.#identity.life : undefined;
   }
 
   /** Grows with every batch that became durable; an acceptor whose number went back came from an old copy (rule 8). */
@@ -402,6 +406,7 @@ interface Parts {
   readonly table: RecordTable;
   readonly journal: Journal;
   readonly identity: IdentityDocument;
+  readonly hasLife: boolean;
 }
 
 async function openParts(options: DiskAcceptorOptions): Promise<Parts> {
@@ -429,10 +434,11 @@ async function openParts(options: DiskAcceptorOptions): Promise<Parts> {
     });
     if (!isMarked) await table.noteMark();
     // Last of all: an acceptor has an identity only once it has everything else that it must never lose.
-    // And with each start it begins another life, before anybody is answered.
-    const alive = withNextLife(identity, journal.sequence);
+    // And with each start it begins another life, if it is to, before anybody is answered.
+    const hasLife = options.lives === true;
+    const alive = hasLife ? withNextLife(identity, journal.sequence) : identity;
     await putAll(database, directory, [[IDENTITY_KEY, encodeIdentity(alive)]], known && 'with the reserve');
-    return { directory, database, table, journal, identity: alive };
+    return { directory, database, table, journal, identity: alive, hasLife };
   } catch (error) {
     await database.close();
     throw error;
