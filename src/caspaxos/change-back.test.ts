@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { errorOf, increment, memoryUrls, storeOf } from '../../test/caspaxos/clusters.ts';
+import { errorOf, increment, memoryUrls, openFor, storeOf } from '../../test/caspaxos/clusters.ts';
 import { Ground } from '../../test/caspaxos/ground.ts';
 import { until } from '../../test/support/until.ts';
+import type { Acceptor } from './acceptors.ts';
 import type { Cluster } from './cluster.ts';
 import { decodeRecord } from './stores/documents.ts';
 import { registerKey } from './stores/keys.ts';
@@ -85,6 +86,49 @@ describe('the new acceptors are lost', () => {
     expect(await errorOf(ground.open(others, SHORT))).toMatchObject({ code: 'SET_CHANGE_FAILED' });
     expect(await numberOf(old[0]!)).toBe(await numberOf(old[1]!));
     expect(await numberOf(old[0]!)).toBeLessThan((await numberOf(others[0]!))!);
+  });
+
+  test('and whoever opens the new ones, with success or without, leaves no connection open', async () => {
+    const { ground, old, next } = await begun();
+    const open = new Set<Acceptor>();
+    const begin = (): Promise<Cluster> =>
+      openFor({
+        ...SHORT,
+        acceptors: next,
+        openAcceptor: (url) => {
+          const acceptor = ground.acceptor(url);
+          const close = async (): Promise<void> => {
+            open.delete(counted);
+            await acceptor.close();
+          };
+          const counted: Acceptor = { ...acceptor, close };
+          open.add(counted);
+          return counted;
+        },
+      });
+    // All of the new ones know, and no old one does: all of these are cut off when the first is to be told.
+    let isTold = false;
+    ground.onInstall = (url, number) => {
+      if (number === 1 || !old.includes(url)) return;
+      isTold = true;
+      ground.lose(old);
+    };
+    const changer = await ground.open(old, SHORT);
+    void errorOf(changer.changeAcceptors(next));
+    await until('the old ones are to be told', () => isTold);
+    await changer.close();
+    expect(await errorOf(begin())).toMatchObject({ code: 'SET_CHANGE_FAILED' });
+    await until('everything is closed', () => open.size === 0);
+
+    ground.onInstall = () => {};
+    ground.bringBack();
+    const late = await begin();
+    expect(await late.change('k', increment, { timeoutMs: 60_000 })).toMatchObject({
+      outcome: 'committed',
+      value: 2,
+    });
+    await late.close();
+    await until('everything is closed', () => open.size === 0);
   });
 
   test.each([

@@ -131,7 +131,7 @@ export class Membership {
       if (known !== undefined && known.number > configuration.number) await this.refresh();
       await this.#lives.begin(named);
     } catch (error) {
-      await Promise.all(named.map(({ acceptor }) => acceptor.close()));
+      await this.close(named.map(({ acceptor }) => acceptor));
       throw error;
     }
   }
@@ -152,7 +152,14 @@ export class Membership {
       ({ description }) =>
         old.has(description?.id ?? '') && (description!.configuration?.number ?? 0) >= newer.number,
     );
-    if (newer.previous !== undefined && !isAnnounced) await announce(this, newer);
+    if (newer.previous === undefined || isAnnounced) return newer;
+    for (const member of membersOf(newer)) {
+      const acceptor = findCandidate(named, member);
+      if (acceptor === undefined) continue;
+      acceptor.expect(member.id, newer.cluster, member.life);
+      this.#ahead.set(member.id, acceptor);
+    }
+    await announce(this, newer);
     return newer;
   }
 
@@ -186,7 +193,8 @@ export class Membership {
 
   /** Works with this configuration from now on. `candidates`: acceptors that are open already. */
   adopt(configuration: Configuration, candidates: readonly Named[] = []): void {
-    if (this.#configuration !== undefined && this.#configuration.number >= configuration.number) return;
+    if (this.#configuration !== undefined && this.#configuration.number >= configuration.number)
+      return this.#closeUnused(candidates);
     const members = membersOf(configuration);
     const kept = new Map<string, Acceptor>();
     for (const member of members) {
@@ -200,14 +208,10 @@ export class Membership {
       kept.set(member.id, acceptor);
       if (!this.#statuses.has(member.id)) this.#statuses.set(member.id, { ...member, state: 'unknown' });
     }
-    const unused = [
-      ...this.#acceptors.values(),
-      ...this.#ahead.values(),
-      ...candidates.map(({ acceptor }) => acceptor),
-    ];
+    const open = [...this.#acceptors.values(), ...this.#ahead.values()];
     this.#ahead.clear();
-    for (const acceptor of unused) if (![...kept.values()].includes(acceptor)) void acceptor.close();
     this.#acceptors = kept;
+    this.#closeUnused([...open.map((acceptor) => ({ acceptor })), ...candidates]);
     this.#configuration = configuration;
     this.#view = this.#viewOf(members, quorumsOf(configuration));
     this.#viewOfOld = undefined;
@@ -215,6 +219,11 @@ export class Membership {
     this.#options.onView();
     for (const member of members)
       if (member.retired !== undefined) this.#report(member, retirementError(member.retired));
+  }
+
+  #closeUnused(open: readonly Named[]): void {
+    const used = new Set(this.#acceptors.values());
+    for (const { acceptor } of open) if (!used.has(acceptor)) void acceptor.close();
   }
 
   /** Makes the configuration known to those members; returns which of all members took it. */
@@ -281,12 +290,13 @@ export class Membership {
     return `${down.length} of ${this.statuses.length} acceptors do not answer (${reasons.join('; ')})`;
   }
 
-  async close(): Promise<void> {
+  /** `others`: acceptors that were opened besides. */
+  async close(others: readonly Acceptor[] = []): Promise<void> {
     this.#isClosed = true;
     this.#revisions.close();
     this.#lives.close();
-    const open = [...this.#acceptors.values(), ...this.#ahead.values()];
-    await Promise.all(open.map((acceptor) => acceptor.close()));
+    const open = new Set([...this.#acceptors.values(), ...this.#ahead.values(), ...others]);
+    await Promise.all([...open].map((acceptor) => acceptor.close()));
   }
 
   #viewOf(members: readonly AcceptorMember[], quorum: QuorumSystem): View {
