@@ -239,7 +239,7 @@ export const PARTITION_MUTANTS: readonly Mutant[] = [
     file: `${PARTITION}/forwarder.ts`,
     find: 'if (epoch !== this.#epoch || base !== session.base) {',
     replace: 'if (base !== session.base) {',
-    tests: [`${PARTITION}/following.test.ts`],
+    tests: [`${PARTITION}/forwarder.test.ts`],
     simulated: unmet(
       100,
       'a writer that restarts between a welcome and its answer, with entries that only that reader has',

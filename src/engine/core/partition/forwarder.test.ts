@@ -399,3 +399,39 @@ describe('a log that is trimmed', () => {
     expect([...scene.store('a').undone()].map(({ entry }) => entry.lsn)).toContain(4);
   });
 });
+
+describe('what counts as a reader’s', () => {
+  test('is an acknowledgement of the session that it follows in, not of an older one', () => {
+    const scene = sceneWith(0);
+    scene.follow('b', 1, 'a');
+    scene.turn();
+    scene.deliver('follow');
+    scene.deliver('welcome');
+    const ready = scene.take((each) => each.message.type === 'ready');
+    scene.give(ready);
+    scene.put('a', 'x', 1);
+    scene.turn();
+    const { session } = ready.message as { session: number };
+    const ack = { type: 'ack', gcn: 1, session, durable: 1, received: 1, gclsn: 0, safe: 0 } as const;
+    scene.give({ ...ready, message: { ...ack, session: session - 1 } });
+    expect(scene.machine('a').status().peers['b']).toMatchObject({ lsn: 0 });
+    scene.give({ ...ready, message: ack });
+    expect(scene.machine('a').status().peers['b']).toMatchObject({ lsn: 1 });
+  });
+
+  test('is an answer to the welcome of this process, not of an earlier one', () => {
+    const scene = sceneWith(2);
+    scene.follow('b', 1, 'a');
+    scene.turn();
+    scene.deliver('follow');
+    scene.deliver('welcome');
+    const { from, to, message } = scene.take((each) => each.message.type === 'ready');
+    if (message.type !== 'ready') throw new Error('it is not ready');
+    scene.give({ from, to, message: { ...message, epoch: message.epoch - 1, lsn: 2 } });
+    scene.turn();
+    expect(scene.machine('a').status().peers['b']).toMatchObject({ lsn: 0 });
+    expect(scene.sent('invite', 'b')).not.toEqual([]);
+    scene.settle();
+    expect(scene.log('b')).toEqual(['1.1/1', '1.1/2']);
+  });
+});

@@ -249,19 +249,24 @@ describe('a writer that restarts', () => {
     expect(events('a')).toEqual([]);
   });
 
-  test('welcomes nobody while it is being built, and says so', () => {
-    scene.rollBack('a');
-    scene.store('a').note({ incarnation: 1, building: true });
-    scene.start('a');
-    const asked = scene.lead('a', 1);
-    scene.pass(5000);
-    expect(asked.answer).toBe('done');
-    expect(scene.machine('a').reign).toBeUndefined();
-    expect(scene.log('b')).toEqual(['1.1/1']);
-    expect(scene.log('c')).toEqual(['1.1/1']);
-    expect(scene.machine('a').status()).toMatchObject({ build: 'Building' });
-    expect(outcome(scene.put('a', 'y', 1))).toBe('NOT_WRITER');
-  });
+  test.each([0, 1])(
+    'welcomes nobody while it is being built, and says so: after %i processes',
+    (incarnation) => {
+      scene.rollBack('a');
+      scene.store('a').note({ incarnation, building: true });
+      scene.start('a');
+      const asked = scene.lead('a', 1);
+      // Before the readers could tell it what it lacks.
+      expect(scene.machine('a').reign).toBeUndefined();
+      scene.pass(5000);
+      expect(asked.answer).toBe('done');
+      expect(scene.machine('a').reign).toBeUndefined();
+      expect(scene.log('b')).toEqual(['1.1/1']);
+      expect(scene.log('c')).toEqual(['1.1/1']);
+      expect(scene.machine('a').status()).toMatchObject({ build: 'Building' });
+      expect(outcome(scene.put('a', 'y', 1))).toBe('NOT_WRITER');
+    },
+  );
 
   test('finds that the others have lost their data, and has the only copy', () => {
     for (const region of ['b', 'c']) {
