@@ -9,8 +9,8 @@ export function ticked(setting: Setting, region: Region): Region {
     bootTicks: region.isFresh ? up(region.bootTicks, enough) : 0,
     lease: down(region.lease),
     grant: down(region.grant),
-    // A writer that has restarted says that rights of its earlier process may run for all of that yet: its silence is longer by the margin.
-    watch: up(region.watch, setting.restarters === '' ? enough : enough + 1),
+    // A writer that has restarted says that rights of its earlier process may run for all of that yet: where worlds heal, that is waited for.
+    watch: up(region.watch, setting.isTimed ? enough + 1 : enough),
     since: up(region.since, enough),
     step: setting.isTimed ? up(region.step, enough) : region.step,
     writer: region.writer === null ? null : tickedWriter(setting, region.writer),
